@@ -1,0 +1,1 @@
+"""Runners: what measures a configuration, one file each."""

@@ -1,0 +1,242 @@
+"""The process that forks one child for each job and makes sure that nothing of a job is left behind.
+
+Standard library only, and started with nothing else imported, so that it starts fast and forks cheaply.
+It is the first process of its own process namespace where the system allows that: then one signal ends
+whatever a job has started, and the keeper's own end ends everything. Elsewhere it adopts orphans and
+searches /proc. Jobs are modules with a function ``run(arguments, fds)``; it runs in the child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import platform
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tunewright.runners.isolation import (
+    Limits,
+    adopt_orphans,
+    die_with_parent,
+    end_descendants,
+    enter_pid_namespace,
+)
+from tunewright.runners.seccomp import deny_reaching_out
+from tunewright.runners.wire import receive, send
+
+__all__ = ["OUTPUT_KEPT_BYTES", "SETUP_FAILED", "main"]
+
+SETUP_FAILED = 120
+"""Exit status of a child that failed before, or in, the job's own Python code."""
+
+OUTPUT_KEPT_BYTES = 4096
+"""How much of what a job printed is handed on."""
+
+Job = Callable[[Mapping[str, object], Sequence[int]], None]
+
+
+def main(arguments: Sequence[str]) -> NoReturn:
+    """Run as the keeper's program: socket descriptor, the controller's pid, which layers, job modules."""
+    fd, controller, namespace, filtered, *modules = arguments
+    status = 1
+    try:
+        die_with_parent(int(controller))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        connection = socket.socket(fileno=int(fd))
+        status = _guard(connection, modules, namespace=namespace == "1", filtered=filtered == "1")
+    finally:
+        os._exit(status)
+
+
+def _guard(connection: socket.socket, modules: Sequence[str], *, namespace: bool, filtered: bool) -> int:
+    """Start the keeper proper below this process, and clean up after it."""
+    note = "switched off"
+    if namespace:
+        try:
+            enter_pid_namespace()
+            note = ""
+        except OSError as error:
+            note = str(error)
+    adopt_orphans()
+    me = os.getpid()
+    keeper = os.fork()
+    if keeper == 0:
+        try:
+            die_with_parent(0 if not note else me)
+            _Keeper(connection, modules, filtered=filtered, namespace_note=note).serve()
+        finally:
+            os._exit(0)
+    connection.close()
+    os.waitpid(keeper, 0)
+    end_descendants(me)
+    return 0
+
+
+@dataclass(slots=True)
+class _Child:
+    """A running job."""
+
+    pid: int
+    pidfd: int
+    output: int
+    deadline: float
+
+
+class _Keeper:
+    """Serves one controller, one job at a time."""
+
+    def __init__(
+        self, connection: socket.socket, modules: Sequence[str], *, filtered: bool, namespace_note: str
+    ) -> None:
+        """Load the job modules and find out which layers work."""
+        self._connection = connection
+        self._jobs: dict[str, Job] = {name: importlib.import_module(name).run for name in modules}
+        self._first = not namespace_note
+        if not self._first:
+            adopt_orphans()
+        layers = {
+            "process namespace": namespace_note,
+            "orphan adoption": "" if not self._first else "not needed beside the process namespace",
+            "resource limits": "",
+            "system call filter": self._filter_note() if filtered else "switched off",
+        }
+        self._filtered = not layers["system call filter"]
+        send(connection, {"layers": layers, "machine": platform.machine()})
+
+    @staticmethod
+    def _filter_note() -> str:
+        """Try the system call filter in a child; empty when it works, else why not."""
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                try:
+                    deny_reaching_out()
+                except OSError as error:
+                    os.write(write, str(error).encode()[:512])
+            finally:
+                os._exit(0)
+        os.close(write)
+        note = os.read(read, 512).decode(errors="replace")
+        os.close(read)
+        _, status = os.waitpid(pid, 0)
+        return note or ("" if status == 0 else "a process with the filter does not run")
+
+    def serve(self) -> None:
+        """Answer requests until the controller goes."""
+        while True:
+            try:
+                request, fds = receive(self._connection)
+            except (EOFError, OSError, ValueError):
+                return
+            try:
+                answer = self._run(request, fds)
+            finally:
+                for fd in fds:
+                    os.close(fd)
+            send(self._connection, answer)
+
+    def _run(self, request: Mapping[str, object], fds: Sequence[int]) -> dict[str, object]:
+        """Fork the job's child, wait for its end or for the deadline, and clean up."""
+        limits = Limits(**request["limits"])  # type: ignore[arg-type]  # built by the controller
+        output = os.memfd_create("output", os.MFD_CLOEXEC)
+        started = time.monotonic()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._become_job(request, fds, limits, output)
+            finally:
+                os._exit(SETUP_FAILED)
+        child = _Child(pid, os.pidfd_open(pid), output, started + limits.wall_s)
+        try:
+            timed_out, stopped = self._wait(child)
+            if timed_out:
+                os.kill(pid, signal.SIGKILL)
+            _, status, usage = os.wait4(pid, 0)
+            self._clean()
+            return {
+                "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+                "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+                "timed_out": timed_out,
+                "stopped": stopped,
+                "wall_s": time.monotonic() - started,
+                "cpu_s": usage.ru_utime + usage.ru_stime,
+                "peak_kib": usage.ru_maxrss,
+                "output": os.pread(output, OUTPUT_KEPT_BYTES, 0).decode(errors="replace"),
+            }
+        finally:
+            os.close(child.pidfd)
+            os.close(output)
+
+    def _become_job(
+        self, request: Mapping[str, object], fds: Sequence[int], limits: Limits, output: int
+    ) -> None:
+        """Turn the forked child into the job; returns or raises only before the caller's os._exit."""
+        try:
+            job = self._jobs[str(request["job"])]
+            self._connection.close()
+            if not self._first:
+                die_with_parent(os.getppid())
+            for number in (
+                signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ,
+            ):  # fmt: skip
+                signal.signal(number, signal.SIG_DFL)
+            os.setsid()
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as f:  # noqa: PTH123 - one call in a hurry
+                f.write("1000")
+            if request.get("folder"):
+                os.chdir(str(request["folder"]))
+            limits.apply()
+            if self._filtered:
+                deny_reaching_out()
+            job(request["arguments"], fds)  # type: ignore[arg-type]
+            os._exit(0)
+        except BaseException as error:  # noqa: BLE001 - the child must never return into the keeper's loop
+            os.write(2, f"{type(error).__name__}: {error}\n".encode()[:OUTPUT_KEPT_BYTES])
+
+    def _wait(self, child: _Child) -> tuple[bool, bool]:
+        """Wait for the child's end.
+
+        Returns:
+            Whether the deadline passed first, and whether the child was then in a stopped state.
+        """
+        poll = select.poll()
+        poll.register(child.pidfd, select.POLLIN)
+        poll.register(self._connection, select.POLLHUP | select.POLLRDHUP)
+        while True:
+            left = child.deadline - time.monotonic()
+            if left <= 0:
+                found = os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+                return True, found is not None
+            for fd, _ in poll.poll(min(left, 3600.0) * 1000):
+                if fd == child.pidfd:
+                    return False, False
+                self._clean()
+                os._exit(0)  # the controller has gone
+
+    def _clean(self) -> None:
+        """End and collect everything the job has left."""
+        if self._first and os.getpid() == 1:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+        else:
+            end_descendants(os.getpid())
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, _ = os.waitpid(-1, 0 if self._first else os.WNOHANG)
+                if pid == 0:
+                    return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
