@@ -1,0 +1,122 @@
+"""From parameters and constraints to groups of valid rows, with what there is to say about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tunewright.errors import ConstraintError, EmptySpaceError
+from tunewright.space.columns import Domain
+from tunewright.space.condition import Condition, ExpressionCondition, OutsideScopeSignal, conditions
+from tunewright.space.constraint import Constraint
+from tunewright.space.group import Group, make_group
+from tunewright.space.join import Join, count_alone
+from tunewright.space.parameters import Value
+
+__all__ = ["build", "join_names"]
+
+MAX_CENSUS = 2_000_000
+
+
+def build(
+    parameters: Mapping[str, tuple[Value, ...]],
+    constraints: Sequence[Constraint],
+    constants: Mapping[str, Value],
+) -> tuple[tuple[Constraint, ...], tuple[Group, ...], tuple[str, ...]]:
+    """Enumerate the valid rows of every group.
+
+    Returns the constraints with their final scopes and error counts, the groups in the order of their first
+    parameters, and notes for display.
+
+    Raises:
+        ConstraintError: a constraint that fails other than by arithmetic.
+        EmptySpaceError: nothing is left; says how much each constraint removes alone.
+        SpaceTooLargeError: a group or a constraint beyond what can be enumerated.
+    """
+    domains = {name: Domain(values) for name, values in parameters.items()}
+    parts = conditions(constraints, domains, constants)
+    join = Join(domains, parts)
+    if not join.run():
+        raise EmptySpaceError(_emptiness(constraints, parts, domains))
+    groups = []
+    for table in join.tables:
+        names = [name for name in parameters if name in table.columns]
+        radices = [len(parameters[name]) for name in names]
+        groups.append(make_group(names, radices, [table.columns[name] for name in names]))
+    finished = []
+    notes = []
+    for owner, constraint in enumerate(constraints):
+        own = [part for part in parts if part.owner == owner]
+        scoped = replace(constraint, parameters=_scope(own, domains)) if own else constraint
+        if owner in join.failed:
+            count, note = _failure(scoped, own, domains, join.failed[owner])
+            scoped = replace(scoped, errors=count)
+            notes.append(note)
+        finished.append(scoped)
+    return tuple(finished), tuple(groups), tuple(notes)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as a list for reading."""
+    return ", ".join(names)
+
+
+def _scope(parts: Sequence[Condition], domains: Mapping[str, Domain]) -> tuple[str, ...]:
+    if len(parts) == 1:
+        return tuple(parts[0].scope)
+    return tuple(name for name in domains if any(name in part.scope for part in parts))
+
+
+def _failure(
+    constraint: Constraint, parts: Sequence[Condition], domains: Mapping[str, Domain], met: int
+) -> tuple[int, str]:
+    census = _census(parts, domains)
+    scope = join_names(tuple(constraint.parameters)) or "no parameters"
+    what = "divides by zero or overflows"
+    if isinstance(constraint.rule, str) and "**" not in constraint.rule:
+        what = "divides by zero"
+    if census is None:
+        return met, (
+            f"constraint {constraint.text!r} {what} for {met} combinations of {scope} that were checked; "
+            "they count as invalid"
+        )
+    size, _, wrong = census
+    return wrong, (
+        f"constraint {constraint.text!r} {what} for {wrong} of {size} combinations of {scope}; they count as invalid"
+    )
+
+
+def _census(parts: Sequence[Condition], domains: Mapping[str, Domain]) -> tuple[int, int, int] | None:
+    while True:
+        try:
+            return count_alone(parts, domains, MAX_CENSUS)
+        except OutsideScopeSignal as signal:
+            for part in parts:
+                if not isinstance(part, ExpressionCondition):
+                    part.extend(signal.names)
+        except ConstraintError:
+            return None
+
+
+def _emptiness(
+    constraints: Sequence[Constraint], parts: Sequence[Condition], domains: Mapping[str, Domain]
+) -> str:
+    cartesian = math.prod(len(domain.values) for domain in domains.values())
+    lines = []
+    culprits = []
+    for owner, constraint in enumerate(constraints):
+        census = _census([part for part in parts if part.owner == owner], domains)
+        if census is None:
+            lines.append(f"  {constraint.text}: reads too many combinations to be counted alone")
+            continue
+        size, valid, _ = census
+        removed = (size - valid) * (cartesian // size)
+        lines.append(f"  {constraint.text}: alone removes {removed} of {cartesian}")
+        if valid == 0:
+            culprits.append(constraint.text)
+    if culprits:
+        advice = f"no configuration satisfies {culprits[0]!r}, whatever the others say; correct it or the value lists"
+    else:
+        advice = "each can be satisfied alone, but not all together; relax one or extend the value lists"
+    return "\n".join([f"no configuration is left of {cartesian}: {advice}", *lines])
