@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tunewright.errors import ConstraintError, EmptySpaceError
 from tunewright.space.columns import Domain
 from tunewright.space.condition import Condition, ExpressionCondition, OutsideScopeSignal, conditions
-from tunewright.space.constraint import Constraint
 from tunewright.space.group import Group, make_group
 from tunewright.space.join import Join, count_alone
-from tunewright.space.parameters import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tunewright.space.constraint import Constraint
+    from tunewright.space.parameters import Value
 
 __all__ = ["build", "join_names"]
 
@@ -83,7 +87,8 @@ def _failure(
         )
     size, _, wrong = census
     return wrong, (
-        f"constraint {constraint.text!r} {what} for {wrong} of {size} combinations of {scope}; they count as invalid"
+        f"constraint {constraint.text!r} {what} for {wrong} of {size} combinations of {scope}; "
+        "they count as invalid"
     )
 
 
@@ -116,7 +121,10 @@ def _emptiness(
         if valid == 0:
             culprits.append(constraint.text)
     if culprits:
-        advice = f"no configuration satisfies {culprits[0]!r}, whatever the others say; correct it or the value lists"
+        advice = (
+            f"no configuration satisfies {culprits[0]!r}, whatever the others say; correct it or the "
+            "value lists"
+        )
     else:
         advice = "each can be satisfied alone, but not all together; relax one or extend the value lists"
     return "\n".join([f"no configuration is left of {cartesian}: {advice}", *lines])

@@ -1,14 +1,15 @@
 """The vectorised evaluator: an expression over a whole grid of configurations at once.
 
-A grid is a product of axes; each axis lists joint choices for some parameters. A column holds an operand's value at
-every point of the grid, with length 1 along the axes that it does not depend on, so numpy broadcasting evaluates a
-sub-expression only as often as it differs. Two things make the result Python's own:
+A grid is a product of axes; each axis lists joint choices for some parameters. A column holds an operand's
+value at every point of the grid, with length 1 along the axes that it does not depend on, so numpy
+broadcasting evaluates a sub-expression only as often as it differs. Two things make the result Python's
+own:
 
-* Integer columns carry bounds. A step runs in int64 (or moves to float64) only where the bounds prove it exact;
-  everything else (strings, big integers, negative powers, mixed types) is tabulated with the scalar evaluator over the
-  distinct combinations of the parameters that the sub-expression reads.
-* Errors are lifted. A point where a step raises carries an error mark, and `and`, `or`, chains and conditional
-  expressions pass on only marks that Python would have reached.
+* Integer columns carry bounds. A step runs in int64 (or moves to float64) only where the bounds prove it
+  exact; everything else (strings, big integers, negative powers, mixed types) is tabulated with the scalar
+  evaluator over the distinct combinations of the parameters that the sub-expression reads.
+* Errors are lifted. A point where a step raises carries an error mark, and `and`, `or`, chains and
+  conditional expressions pass on only marks that Python would have reached.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tunewright.space.expression import names_in
-from tunewright.space.parameters import Value
 from tunewright.space.scalar import OversizeError, scalar
+
+if TYPE_CHECKING:
+    from tunewright.space.parameters import Value
 
 __all__ = ["ARITHMETIC", "OTHER", "Axis", "Domain", "Grid", "holds"]
 
@@ -65,7 +68,7 @@ class Grid:
         return array.reshape(shape)
 
     def combinations(self, names: Sequence[str]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-        """Return the shape of the sub-grid that the names span, and their value indices at each of its points."""
+        """Return the shape of the sub-grid that the names span, and their value indices at each point."""
         used = {self.axis_of[name] for name in names}
         shape = tuple(size if number in used else 1 for number, size in enumerate(self.shape))
         if not names:
@@ -328,7 +331,7 @@ def _numbers(values: Sequence[Any]) -> tuple[Numbers | None, int, int]:
     kinds = {type(value) for value in values}
     if kinds <= {int, bool}:
         lo, hi = int(min(values)), int(max(values))
-        if INT_MIN <= lo and hi <= INT_MAX:
+        if lo >= INT_MIN and hi <= INT_MAX:
             return np.array(values, dtype=np.int64), lo, hi
     elif kinds == {float}:
         return np.array(values, dtype=np.float64), 0, 0
@@ -372,7 +375,7 @@ def _comparable(left: Column, right: Column) -> bool:
 
 def _converts(column: Column) -> bool:
     """Say whether the column converts to float64 without rounding."""
-    return not column.is_int or (-EXACT_FLOAT <= column.lo and column.hi <= EXACT_FLOAT)
+    return not column.is_int or (column.lo >= -EXACT_FLOAT and column.hi <= EXACT_FLOAT)
 
 
 def _sign(op: ast.unaryop, column: Column | None) -> Column | None:
@@ -411,7 +414,7 @@ def _int_step(op: ast.operator, left: Column, right: Column) -> Column | None:
 
 
 def _bounded(compute: Callable[[], Numbers], lo: int, hi: int, marks: Marks = None) -> Column | None:
-    return Column(compute(), lo, hi, marks) if INT_MIN <= lo and hi <= INT_MAX else None
+    return Column(compute(), lo, hi, marks) if lo >= INT_MIN and hi <= INT_MAX else None
 
 
 def _float_step(op: ast.operator, left: Column, right: Column) -> Column | None:

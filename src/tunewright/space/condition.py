@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class OutsideScopeSignal(BaseException):  # noqa: N818 - a signal, and no user's `except Exception` may swallow it
+class OutsideScopeSignal(BaseException):
     """A function read parameters outside the scope known so far."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -68,7 +68,8 @@ class ExpressionCondition:
         except (OversizeError, TypeError, ValueError) as error:
             shown = {name: config[name] for name in self.scope}
             raise ConstraintError(
-                f"constraint {self.text!r} cannot be evaluated for {show(shown) or 'any configuration'}: {error}"
+                f"constraint {self.text!r} cannot be evaluated for "
+                f"{show(shown) or 'any configuration'}: {error}"
             ) from error
 
     def _explain(self, grid: Grid, marks: npt.NDArray[np.uint8]) -> None:
@@ -83,7 +84,7 @@ class ExpressionCondition:
 
 
 class FunctionCondition:
-    """A Python function. The scope of one that takes the whole configuration grows as it is seen to read more."""
+    """A Python function; the scope of one that takes the whole configuration grows with what it reads."""
 
     def __init__(self, owner: int, constraint: Constraint, domains: Mapping[str, Domain]) -> None:
         if constraint.rule is None or isinstance(constraint.rule, str):
@@ -156,7 +157,7 @@ Condition: TypeAlias = ExpressionCondition | FunctionCondition
 def conditions(
     constraints: Sequence[Constraint], domains: Mapping[str, Domain], constants: Mapping[str, Value]
 ) -> list[Condition]:
-    """Return the conditions that together state the constraints; a conjunction of safe parts becomes several."""
+    """Return the conditions that state the constraints; a conjunction of safe parts becomes several."""
     result: list[Condition] = []
     for owner, constraint in enumerate(constraints):
         if isinstance(constraint.rule, str):
@@ -229,7 +230,7 @@ class _Inlined(ast.NodeTransformer):
     def __init__(self, constants: Mapping[str, Value]) -> None:
         self.constants = constants
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 - the visitor's protocol
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(self.constants[node.id]) if node.id in self.constants else node
 
 
@@ -240,7 +241,7 @@ def _conjuncts(node: ast.expr) -> list[ast.expr]:
 
 
 def _cannot_fail(node: ast.expr, domains: Mapping[str, Domain]) -> bool:
-    """Say whether no part can raise anything but an ArithmeticError, so that conjuncts may be checked in any order."""
+    """Say whether no part can raise but an ArithmeticError, so that conjuncts may go in any order."""
     for part in ast.walk(node):
         if isinstance(part, ast.Tuple | ast.List | ast.Set | ast.Pow | ast.In | ast.NotIn):
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tunewright.errors import ConstraintError, ParameterError
@@ -29,6 +29,7 @@ class WholeConfiguration:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, config: Mapping[str, Value]) -> Any:
+        """Call the function."""
         return self.function(config)
 
 
@@ -38,12 +39,13 @@ class Constraint:
 
     Args:
         rule: an expression such as "x * y <= 1024", or a function.
-        parameters: for a function, the parameters whose values it takes, in order. Left out: its argument names; a
-            function of one argument that is not itself a parameter takes the whole configuration as a mapping.
+        parameters: for a function, the parameters whose values it takes, in order. Left out: its argument
+            names; a function of one argument that is not itself a parameter takes the whole configuration
+            as a mapping.
         name: what to call a function in messages; left out: the function's own name.
 
-    `errors` counts the combinations for which the rule ended in an arithmetic error (they are invalid). A rule read
-    back from a file where it was a function has `text` only.
+    `errors` counts the combinations for which the rule ended in an arithmetic error (they are invalid). A
+    rule read back from a file where it was a function has `text` only.
     """
 
     rule: str | Function | None

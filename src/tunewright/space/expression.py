@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tunewright.errors import ConstraintError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Expression", "names_in", "parse"]
 
@@ -152,7 +155,8 @@ def _check(root: ast.expr, text: str) -> None:
 def _check_constant(node: ast.Constant, text: str) -> None:
     if not isinstance(node.value, bool | int | float | str):
         raise ConstraintError(
-            f"constraint {_short(text)}: the literal {node.value!r} is not supported; use numbers, strings, True or False"
+            f"constraint {_short(text)}: the literal {node.value!r} is not supported; use "
+            "numbers, strings, True or False"
         )
 
 

@@ -1,19 +1,21 @@
 """Groups: the factors of a space, each a sorted list of valid rows that answers queries by binary search.
 
-A row is its mixed-radix key: value indices in parameter order, the first parameter most significant. Keys are int64
-where the product of the radices allows (`NarrowGroup`), else bytes that sort alike (`WideGroup`).
+A row is its mixed-radix key: value indices in parameter order, the first parameter most significant. Keys
+are int64 where the product of the radices allows (`NarrowGroup`), else bytes that sort alike (`WideGroup`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tunewright.space.parameters import code_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Group", "NarrowGroup", "WideGroup", "make_group"]
 
@@ -177,7 +179,7 @@ class NarrowGroup:
         return rows
 
     def _lines(self, row: int) -> tuple[list[int], Indices, npt.NDArray[np.bool_]]:
-        """Look up every change of one parameter: the row's value indices, each change's place, and which are rows."""
+        """Look up every change of one parameter: the row's indices, each change's place, which are rows."""
         keys = self._keys
         key = keys[row]
         codes = key // self._stride_array % self._radix_array

@@ -6,14 +6,17 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tunewright.space.group import Group
-from tunewright.space.parameters import Value
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tunewright.space.group import Group
+    from tunewright.space.parameters import Value
 
 __all__ = ["Difference", "compare", "digest"]
 
@@ -59,7 +62,7 @@ class Difference:
 def compare(
     old: Mapping[str, tuple[Value, ...]], new: Mapping[str, tuple[Value, ...]], *, same: bool
 ) -> Difference:
-    """Return the difference from old to new parameters; `same` says whether the valid sets are equal as well."""
+    """Return the difference from old to new; `same` says whether the valid sets are equal as well."""
     common = [name for name in old if name in new]
     added = {name: _without(new[name], old[name]) for name in common}
     removed = {name: _without(old[name], new[name]) for name in common}

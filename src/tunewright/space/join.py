@@ -1,17 +1,17 @@
-"""Enumeration: which combinations of value indices satisfy all conditions, without walking the Cartesian product.
+"""Enumeration: the combinations that satisfy all conditions, without walking the Cartesian product.
 
-Every parameter starts as a table of its own. The cheapest open condition is taken next: the tables it touches are
-projected onto its scope, the condition is evaluated on the grid of those projections, in blocks, together with every
-other condition bound by then, and the survivors are joined back to the tables' other columns. Tables that no condition
-ever joins stay apart: they are the factors of the space.
+Every parameter starts as a table of its own. The cheapest open condition is taken next: the tables it
+touches are projected onto its scope, the condition is evaluated on the grid of those projections, in
+blocks, together with every other condition bound by then, and the survivors are joined back to the tables'
+other columns. Tables that no condition ever joins stay apart: they are the factors of the space.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from tunewright.errors import SpaceTooLargeError
 from tunewright.space.columns import ARITHMETIC, Domain, Grid
 from tunewright.space.condition import Condition, ExpressionCondition, FunctionCondition, OutsideScopeSignal
 from tunewright.space.parameters import code_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["MAX_ROWS", "Join", "Table", "count_alone"]
 
@@ -118,8 +121,10 @@ class Join:
         rows = projections[0].joined_rows(projections, survivors) if projections else len(survivors[0])
         if rows > MAX_ROWS:
             raise SpaceTooLargeError(
-                f"{rows:,} combinations of {', '.join(name for table in tables for name in table.columns)} are left "
-                f"after constraint {condition.text!r}, more than {MAX_ROWS:,}; shorten value lists or add constraints"
+                f"{rows:,} combinations of "
+                f"{', '.join(name for table in tables for name in table.columns)} are left "
+                f"after constraint {condition.text!r}, more than {MAX_ROWS:,}; shorten value "
+                "lists or add constraints"
             )
         joined = _expand(projections, survivors, rows)
         for name in joined.columns:
@@ -136,8 +141,8 @@ class Join:
         if size > limit:
             raise SpaceTooLargeError(
                 f"constraint {condition.text!r} would have to be checked for {size:,} combinations of "
-                f"{', '.join(condition.scope)}, more than {limit:,}; split it into constraints on fewer parameters, "
-                "or shorten value lists"
+                f"{', '.join(condition.scope)}, more than {limit:,}; split it into constraints "
+                "on fewer parameters, or shorten value lists"
             )
 
     def _survivors(

@@ -86,7 +86,8 @@ def check_name(name: object) -> str:
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise ParameterError(
-            f"parameter name {name!r} is not an identifier; use letters, digits and underscores, no leading digit"
+            f"parameter name {name!r} is not an identifier; use letters, digits and underscores, "
+            "no leading digit"
         )
     if keyword.iskeyword(name):
         raise ParameterError(f"parameter name {name!r} is a keyword of Python; choose another name")
@@ -138,7 +139,8 @@ def plain_value(name: str, value: object) -> Value:
         return str.__str__(value)
     if isinstance(value, tuple | list):
         raise ParameterError(
-            f"{name!r} has the value {value!r}, a {type(value).__name__}; values are numbers, booleans or strings: "
+            f"{name!r} has the value {value!r}, a {type(value).__name__}; values are numbers, "
+            "booleans or strings: "
             "use one parameter per component, or a string such as '16x16'"
         )
     raise ParameterError(
@@ -170,7 +172,8 @@ def _check_values(name: str, values: object) -> tuple[Value, ...]:
         values = values.tolist()
     if not isinstance(values, Sequence):
         raise ParameterError(
-            f"the values of {name!r} are {values!r} of type {type(values).__name__}; give an ordered list of values"
+            f"the values of {name!r} are {values!r} of type {type(values).__name__}; give an "
+            "ordered list of values"
         )
     if not values:
         raise ParameterError(f"the value list of {name!r} is empty, []; give at least one value")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tunewright.errors import EmptySpaceError, SpaceError
 from tunewright.space.parameters import Value, code_dtype, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["code_columns"]
 
@@ -60,7 +63,8 @@ def _coded(
     for number, row in enumerate(rows):
         if len(row) != len(parameters):
             raise SpaceError(
-                f"configuration {number} has {len(row)} values, {tuple(row)!r}; the parameters are {', '.join(parameters)}"
+                f"configuration {number} has {len(row)} values, {tuple(row)!r}; the parameters "
+                f"are {', '.join(parameters)}"
             )
     columns = []
     for (name, values), column in zip(parameters.items(), zip(*rows, strict=True), strict=True):
@@ -70,6 +74,7 @@ def _coded(
         except (KeyError, TypeError) as error:
             wrong = next(value for value in column if value not in values)
             raise SpaceError(
-                f"{name} = {wrong!r} is not one of its values {', '.join(map(repr, values))}; add it to the list"
+                f"{name} = {wrong!r} is not one of its values {', '.join(map(repr, values))}; "
+                "add it to the list"
             ) from error
     return np.array(columns, dtype=np.int32).T

@@ -1,7 +1,8 @@
 """The reference evaluator: a checked syntax tree becomes nested closures over Python objects.
 
-Every operator is Python's own, applied to Python's own objects, so this file defines what an expression means;
-columns.py must agree with it. What could take unbounded time or memory is refused as `OversizeError`.
+Every operator is Python's own, applied to Python's own objects, so this file defines what an expression
+means; columns.py must agree with it. What could take unbounded time or memory is refused as
+`OversizeError`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ DISPLAYS: dict[type[ast.expr], Callable[..., Any]] = {ast.Tuple: tuple, ast.List
 def scalar(node: ast.expr) -> Scalar:
     """Return a function from a mapping of names to the value of a checked expression.
 
-    The function raises what Python would raise (ZeroDivisionError, OverflowError, TypeError) and OversizeError.
+    The function raises what Python would raise (ZeroDivisionError, OverflowError, TypeError) and
+    OversizeError.
     """
     match node:
         case ast.Constant(value=value):

@@ -1,39 +1,36 @@
-"""The search space: ids 0..n-1 of the valid configurations, and the questions that searches ask about them."""
+"""The search space: ids 0..n-1 of the valid configurations, and what searches ask about them."""
 
 from __future__ import annotations
 
 import math
-import operator
 import random
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tunewright.errors import EmptySpaceError, OptionError, SpaceError, SpaceTooLargeError
+from tunewright.errors import EmptySpaceError, OptionError, SpaceError
 from tunewright.space.build import build
 from tunewright.space.columns import Domain
 from tunewright.space.condition import satisfies
 from tunewright.space.constraint import Constraint, Rule, check_constants, resolve
-from tunewright.space.group import Group, make_group
+from tunewright.space.factors import Factors
+from tunewright.space.group import make_group
 from tunewright.space.identity import Difference, compare, digest
-from tunewright.space.parameters import Value, check_parameters, code_dtype, show
+from tunewright.space.parameters import Value, check_parameters, show
 from tunewright.space.recorded import code_columns
 from tunewright.space.spread import spread
 from tunewright.space.storage import Parts, read, write
 from tunewright.space.view import distances, features
 
-__all__ = ["GroupInfo", "SearchSpace"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
-MAX_ENUMERATED = 20_000_000
-MAX_BOX = 1_000_000
-MAX_CACHED = 5_000_000
-KINDS = ("single", "step", "box")
+__all__ = ["GroupInfo", "SearchSpace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +83,9 @@ class SearchSpace:
         self._values = dict(parts.parameters)
         self._constraints = tuple(parts.constraints)
         self._constants = dict(parts.constants)
-        self._groups = tuple(parts.groups)
         self._notes = tuple(parts.notes)
-        self._strides = [1] * len(self._groups)
-        for number in range(len(self._groups) - 2, -1, -1):
-            self._strides[number] = self._strides[number + 1] * self._groups[number + 1].size
-        self._size = math.prod(group.size for group in self._groups)
+        self._factors = Factors(tuple(self._values), parts.groups)
         self._lookup = {name: {v: code for code, v in enumerate(vs)} for name, vs in self._values.items()}
-        position = {name: number for number, name in enumerate(self._values)}
-        self._positions = [[position[name] for name in group.names] for group in self._groups]
-        self._moving = [number for number, group in enumerate(self._groups) if group.size > 1]
-        self._cache: dict[str, dict[int, tuple[int, ...]]] = {kind: {} for kind in KINDS}
-        self._group_cache: dict[tuple[str, int, int], list[int]] = {}
-        self._cached = 0
 
     @classmethod
     def _from_parts(cls, parts: Parts) -> SearchSpace:
@@ -116,8 +103,9 @@ class SearchSpace:
 
         Args:
             parameters: names and ordered value lists.
-            rows: tuples of values in the order of the parameters, or an integer array (rows x parameters) of value
-                indices. Ids follow the lexicographic order of value indices, not the order of the rows.
+            rows: tuples of values in the order of the parameters, or an integer array (rows x parameters)
+                of value indices. Ids follow the lexicographic order of value indices, not the order of the
+                rows.
 
         Raises:
             SpaceError: a row of the wrong length, with a value that is not listed, or given twice.
@@ -130,12 +118,12 @@ class SearchSpace:
     # What the space is.
 
     def __len__(self) -> int:
-        return self._size
+        return self._factors.size
 
     @property
     def size(self) -> int:
         """How many configurations are valid; exact, however many."""
-        return self._size
+        return self._factors.size
 
     @property
     def cartesian(self) -> int:
@@ -165,7 +153,7 @@ class SearchSpace:
     @property
     def groups(self) -> tuple[GroupInfo, ...]:
         """The factors of the space: sets of parameters that constraints tie together."""
-        return tuple(GroupInfo(group.names, group.size, group.cartesian) for group in self._groups)
+        return tuple(GroupInfo(group.names, group.size, group.cartesian) for group in self._factors.groups)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -174,8 +162,8 @@ class SearchSpace:
 
     @cached_property
     def digest(self) -> str:
-        """A hexadecimal sha256 of names, values and valid set; how constraints are spelled does not matter."""
-        return digest(self._values, self._groups)
+        """A hexadecimal sha256 of names, values and valid set; spellings of constraints do not matter."""
+        return digest(self._values, self._factors.groups)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SearchSpace):
@@ -186,12 +174,14 @@ class SearchSpace:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"SearchSpace({self._size} of {self.cartesian} configurations of {', '.join(self._values)})"
+        return f"SearchSpace({self.size} of {self.cartesian} configurations of {', '.join(self._values)})"
 
     def noted(self, notes: Sequence[str]) -> SearchSpace:
         """Return the same space with more notes."""
         kept = (*self._notes, *notes)
-        return self._from_parts(Parts(self._values, self._constraints, self._constants, self._groups, kept))
+        return self._from_parts(
+            Parts(self._values, self._constraints, self._constants, self._factors.groups, kept)
+        )
 
     def difference(self, other: SearchSpace) -> Difference:
         """Return what changes from this space's parameters to the other's."""
@@ -205,11 +195,8 @@ class SearchSpace:
         Raises:
             SpaceError: an id outside 0..size-1.
         """
-        config: dict[str, Value] = dict.fromkeys(self._values, 0)
-        for group, row in zip(self._groups, self._rows(id), strict=True):
-            for name, code in zip(group.names, group.code_row(row), strict=True):
-                config[name] = self._values[name][code]
-        return config
+        codes = self._factors.code_row(id)
+        return {name: values[code] for (name, values), code in zip(self._values.items(), codes, strict=True)}
 
     def find(self, config: Mapping[str, object]) -> int | None:
         """Return a configuration's id, or None if it is not valid.
@@ -218,45 +205,27 @@ class SearchSpace:
             SpaceError: a parameter is missing, or one is unknown.
         """
         self._check_names(config)
-        total = 0
-        for group, stride in zip(self._groups, self._strides, strict=True):
-            codes = []
-            for name in group.names:
-                code = self._code(name, config[name])
-                if code is None:
-                    return None
-                codes.append(code)
-            row = group.find(codes)
-            if row < 0:
+        codes = []
+        for name in self._values:
+            code = self._code(name, config[name])
+            if code is None:
                 return None
-            total += row * stride
-        return total
+            codes.append(code)
+        return self._factors.find(codes)
 
     def nearest(self, config: Mapping[str, object]) -> int:
         """Return the valid id closest to a configuration, valid or not; the lowest of several.
 
-        The distance is the sum over parameters of index difference / (count - 1); 0 or 1 for strings. Numbers between
-        listed values lie between their indices.
+        The distance is the sum over parameters of index difference / (count - 1); 0 or 1 for strings.
+        Numbers between listed values lie between their indices.
 
         Raises:
             SpaceError: a parameter is missing, or one is unknown.
         """
         self._check_names(config)
-        total = 0
-        for group, stride in zip(self._groups, self._strides, strict=True):
-            tables = [distances(self._values[name], config[name]) for name in group.names]
-            best, best_row = math.inf, 0
-            for start in range(0, group.size, 1 << 20):
-                codes = group.codes(slice(start, min(start + (1 << 20), group.size)))
-                far = np.zeros(len(codes))
-                for number, table in enumerate(tables):
-                    far += table[codes[:, number]]
-                far = np.round(far, 9)
-                row = int(far.argmin())
-                if far[row] < best:
-                    best, best_row = float(far[row]), start + row
-            total += best_row * stride
-        return total
+        return self._factors.nearest(
+            [distances(values, config[name]) for name, values in self._values.items()]
+        )
 
     def why_invalid(self, config: Mapping[str, object]) -> list[str]:
         """Return what a configuration breaks: values that are not listed, else the texts of constraints.
@@ -299,34 +268,24 @@ class SearchSpace:
 
     def sample(self, rng: random.Random) -> int:
         """Return a uniformly random id; one call of rng.random() below 2**53 configurations."""
-        if self._size < 2**53:
-            return int(rng.random() * self._size)
-        return rng.randrange(self._size)
+        if self._factors.size < 2**53:
+            return int(rng.random() * self._factors.size)
+        return rng.randrange(self._factors.size)
 
     def neighbors(self, id: int, kind: str = "single") -> tuple[int, ...]:  # noqa: A002 - the name of the protocol
         """Return the ids around a configuration, ascending, itself left out.
 
         Args:
             id: the configuration.
-            kind: "single", exactly one parameter differs; "step", one parameter moves to the next value up or down
-                that is valid; "box", every parameter's index differs by at most one.
+            kind: "single", exactly one parameter differs; "step", one parameter moves to the next value up
+                or down that is valid; "box", every parameter's index differs by at most one.
 
         Raises:
             OptionError: an unknown kind.
             SpaceError: an id outside 0..size-1.
             SpaceTooLargeError: a box of more than 1,000,000 configurations.
         """
-        cache = self._cache.get(kind)
-        if cache is None:
-            raise OptionError(f"unknown neighbourhood {kind!r}; choose one of {', '.join(KINDS)}")
-        found = cache.get(id)
-        if found is None:
-            found = self._box(id) if kind == "box" else self._line(id, kind)
-            self._cached += len(found)
-            if self._cached > MAX_CACHED:
-                self._clear_cache()
-            cache[id] = found
-        return found
+        return self._factors.neighbors(id, kind)
 
     def spread(self, n: int, rng: random.Random | None = None) -> list[int]:
         """Return n distinct ids that cover the space; all of it if it has no more than n.
@@ -354,11 +313,16 @@ class SearchSpace:
                 )
             if self._code(name, value) is None:
                 raise SpaceError(
-                    f"cannot fix {name!r} to {value!r}; its values are {', '.join(map(repr, self._values[name]))}"
+                    f"cannot fix {name!r} to {value!r}; its values are "
+                    f"{', '.join(map(repr, self._values[name]))}"
                 )
         pins = {name: self._lookup[name][value] for name, value in values.items()}  # type: ignore[index]
         parameters = {n: (v[pins[n]],) if n in pins else v for n, v in self._values.items()}
-        groups = tuple(self._pinned(group, pins) for group in self._groups)
+        groups = self._factors.pinned(pins)
+        if groups is None:
+            raise EmptySpaceError(
+                f"no configuration is left with {show(values)}; fix fewer parameters, or other values"
+            )
         return self._from_parts(Parts(parameters, self._constraints, self._constants, groups, self._notes))
 
     # All of it, for spaces small enough.
@@ -370,13 +334,7 @@ class SearchSpace:
         Raises:
             SpaceTooLargeError: more than 20 million configurations.
         """
-        self._check_enumerable("codes")
-        result = np.empty((self._size, len(self._values)), dtype=np.int32)
-        for group, stride, positions in zip(self._groups, self._strides, self._positions, strict=True):
-            columns = group.codes(slice(0, group.size))
-            view = result.reshape(-1, group.size, stride, len(self._values))
-            for column, position in zip(columns.T, positions, strict=True):
-                view[:, :, :, position] = column[None, :, None]
+        result = self._factors.codes()
         result.flags.writeable = False
         return result
 
@@ -389,7 +347,7 @@ class SearchSpace:
         """
         tables, names = self._features
         codes = self.codes
-        result = np.empty((self._size, len(names)))
+        result = np.empty((self._factors.size, len(names)))
         column = 0
         for number, name in enumerate(self._values):
             if name in tables:
@@ -401,7 +359,7 @@ class SearchSpace:
 
     @property
     def numeric_names(self) -> tuple[str, ...]:
-        """What the columns of `numeric` are: "log2(x)" or "x", "rank(x)" where it differs, "x=value" for strings.
+        """What the columns of `numeric` are: "log2(x)" or "x"; "rank(x)" where it differs; "x=a" for strings.
 
         A parameter with a single value has no column.
         """
@@ -413,21 +371,22 @@ class SearchSpace:
         Raises:
             SpaceError: an id outside 0..size-1.
         """
-        rows = [self._rows(each) for each in ids]
-        result = np.empty((len(rows), len(self._values)), dtype=np.int32)
-        for number, (group, positions) in enumerate(zip(self._groups, self._positions, strict=True)):
-            result[:, positions] = group.codes([row[number] for row in rows])
-        return result
+        return self._factors.codes_of(ids)
 
     # Files.
 
     def save(self, path: str | Path) -> None:
-        """Write the space, enumerated, to a file (npz without pickle). A constraint that is a function is kept as text.
+        """Write the space, enumerated, to a file (npz without pickle).
+
+        A constraint that is a function is kept as text.
 
         Raises:
             SpaceError: the file cannot be written.
         """
-        write(Path(path), Parts(self._values, self._constraints, self._constants, self._groups, self._notes))
+        write(
+            Path(path),
+            Parts(self._values, self._constraints, self._constants, self._factors.groups, self._notes),
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> SearchSpace:
@@ -443,75 +402,6 @@ class SearchSpace:
     @cached_property
     def _features(self) -> tuple[dict[str, npt.NDArray[np.float64]], tuple[str, ...]]:
         return features(self._values)
-
-    def _rows(self, id: int) -> list[int]:  # noqa: A002
-        rest = operator.index(id)
-        if not 0 <= rest < self._size:
-            raise SpaceError(f"there is no configuration {id}; ids are 0 to {self._size - 1}")
-        rows = []
-        for stride in self._strides:
-            row, rest = divmod(rest, stride)
-            rows.append(row)
-        return rows
-
-    def _line(self, id: int, kind: str) -> tuple[int, ...]:  # noqa: A002
-        rows = self._rows(id)
-        id = operator.index(id)  # noqa: A001
-        if len(self._moving) == 1:
-            [number] = self._moving
-            return tuple(_query(self._groups[number], kind)(rows[number]))
-        found: list[int] = []
-        for number in self._moving:
-            row = rows[number]
-            others = self._group_cache.get((kind, number, row))
-            if others is None:
-                others = _query(self._groups[number], kind)(row)
-                self._group_cache[kind, number, row] = others
-                self._cached += len(others)
-            stride = self._strides[number]
-            base = id - row * stride
-            found += [base + other * stride for other in others]
-        found.sort()
-        return tuple(found)
-
-    def _box(self, id: int) -> tuple[int, ...]:  # noqa: A002
-        rows = self._rows(id)
-        boxes = [group.box(row) for group, row in zip(self._groups, rows, strict=True)]
-        count = math.prod(len(box) for box in boxes)
-        if count > MAX_BOX + 1:
-            raise SpaceTooLargeError(
-                f"the box around configuration {id} has {count - 1:,} neighbours, more than {MAX_BOX:,}; "
-                "use kind='step' or kind='single'"
-            )
-        found = [0]
-        for box, stride in zip(boxes, self._strides, strict=True):
-            found = [base + row * stride for base in found for row in box]
-        found.remove(operator.index(id))
-        return tuple(found)
-
-    def _clear_cache(self) -> None:
-        for cache in self._cache.values():
-            cache.clear()
-        self._group_cache.clear()
-        self._cached = 0
-
-    def _pinned(self, group: Group, pins: Mapping[str, int]) -> Group:
-        pinned = [number for number, name in enumerate(group.names) if name in pins]
-        if not pinned:
-            return group
-        codes = group.codes(slice(0, group.size))
-        keep = np.ones(len(codes), dtype=np.bool_)
-        for number in pinned:
-            keep &= codes[:, number] == pins[group.names[number]]
-        if not keep.any():
-            shown = {name: self._values[name][pins[name]] for name in group.names if name in pins}
-            raise EmptySpaceError(
-                f"no configuration is left with {show(shown)}; fix fewer parameters or other values"
-            )
-        radices = [1 if number in pinned else radix for number, radix in enumerate(group.radices)]
-        zero = np.zeros(int(keep.sum()), dtype=code_dtype(1))
-        columns = [zero if number in pinned else codes[keep, number] for number in range(len(radices))]
-        return make_group(group.names, radices, columns)
 
     def _code(self, name: str, value: Any) -> int | None:
         try:
@@ -529,14 +419,3 @@ class SearchSpace:
         raise SpaceError(
             f"the configuration {' and '.join(parts)}; the parameters are {', '.join(self._values)}"
         )
-
-    def _check_enumerable(self, what: str) -> None:
-        if self._size > MAX_ENUMERATED:
-            raise SpaceTooLargeError(
-                f"{what} would list {self._size:,} configurations, more than {MAX_ENUMERATED:,}; "
-                "use sample, neighbors or codes_of(ids)"
-            )
-
-
-def _query(group: Group, kind: str) -> Callable[[int], list[int]]:
-    return group.single if kind == "single" else group.step

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import itertools
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from tunewright.space.parameters import Value
 from tunewright.space.view import unit_tables
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    from tunewright.space.parameters import Value
 
 __all__ = ["spread"]
 
@@ -40,7 +44,7 @@ def spread(space: _Space, n: int, rng: random.Random) -> list[int]:
         return list(range(space.size))
     if n > MAX_CANDIDATES // 2:
         bounds = [number * space.size // n for number in range(n + 1)]
-        return [rng.randrange(low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+        return [rng.randrange(low, high) for low, high in itertools.pairwise(bounds)]
     candidates = _candidates(space, max(MIN_CANDIDATES, min(n * CANDIDATES_EACH, MAX_CANDIDATES)), rng)
     codes = space.codes_of(candidates)
     tables = unit_tables(space.parameters)

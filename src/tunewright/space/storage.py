@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +13,10 @@ from tunewright.errors import SpaceError
 from tunewright.space.constraint import Constraint, check_constants
 from tunewright.space.group import Group, make_group
 from tunewright.space.parameters import Value, check_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["Parts", "read", "write"]
 
@@ -57,7 +59,7 @@ def write(path: Path, parts: Parts) -> None:
         "notes": list(parts.notes),
     }
     text = json.dumps(header).encode()
-    arrays = {
+    arrays: dict[str, Any] = {
         f"group_{number}": group.codes(slice(0, group.size)) for number, group in enumerate(parts.groups)
     }
     try:
@@ -93,7 +95,8 @@ def read(path: Path) -> Parts:
         zipfile.BadZipFile,
     ) as error:
         raise SpaceError(
-            f"{path}: this is no search space that SearchSpace.save wrote, or it is damaged ({error}); build it again"
+            f"{path}: this is no search space that SearchSpace.save wrote, or it is damaged "
+            f"({error}); build it again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Value lists written as Python expressions, as T1 files have them: interpreted, never executed, and bounded."""
+"""Value lists written as Python expressions, as in T1 files: interpreted, never executed, and bounded."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SIMPLE_CALLS: dict[str, Callable[..., Any]] = {
 def parse_values(text: str) -> list[Any]:
     """Return the list that an expression such as "[2**i for i in range(6)] + [48]" stands for.
 
-    Literals, lists, tuples, +, arithmetic, comparisons, range, list, abs, bool, float, int, max, min, round, and list
-    comprehensions with any number of `for` and `if`.
+    Literals, lists, tuples, +, arithmetic, comparisons, range, list, abs, bool, float, int, max, min,
+    round, and list comprehensions with any number of `for` and `if`.
 
     Raises:
         ParameterError: anything else, more than a million elements, or too long a computation.
@@ -161,7 +161,8 @@ class _Interpreter:
         )
 
     def listed_size(self, value: range) -> None:
-        # len() of a range is limited to a machine word; the slice is empty exactly where the range is short enough.
+        # len() of a range is limited to a machine word; the slice is empty exactly where the range is short
+        # enough.
         if value[MAX_ELEMENTS:]:
             raise OversizeError(f"it has more than {MAX_ELEMENTS} elements")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tunewright.space.parameters import Value
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tunewright.space.parameters import Value
 
 __all__ = ["distances", "features", "unit_tables"]
 
@@ -16,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def features(parameters: Mapping[str, tuple[Value, ...]]) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Return, per parameter with more than one value, a table (values x columns) in [0, 1], and all column names.
+    """Return, per parameter of several values, a table (values x columns) in [0, 1], and all column names.
 
     Numbers: log2 where all values are positive, else the value, and a column of ranks where that differs.
     Strings, and lists that hold any: one column a value.
@@ -43,7 +46,7 @@ def features(parameters: Mapping[str, tuple[Value, ...]]) -> tuple[dict[str, Flo
 
 
 def unit_tables(parameters: Mapping[str, tuple[Value, ...]]) -> list[Floats]:
-    """Return, per parameter, coordinates (values x columns) whose squared distances compare parameters fairly."""
+    """Return, per parameter, coordinates (values x columns) that weigh all parameters alike."""
     tables = []
     for values in parameters.values():
         if any(isinstance(value, str) for value in values):
@@ -54,21 +57,22 @@ def unit_tables(parameters: Mapping[str, tuple[Value, ...]]) -> list[Floats]:
 
 
 def distances(values: Sequence[Value], wanted: object) -> Floats:
-    """Return each value's distance from the wanted one: index difference / (count - 1), or 0 or 1 for strings.
+    """Return each value's distance from the wanted one: index difference / (count - 1); strings 0 or 1.
 
     A number that is not in the list lies between its neighbours in value, or at the end of the list.
     """
-    if wanted in values or any(isinstance(value, str) for value in values):
-        if any(isinstance(value, str) for value in values):
-            return np.array([0.0 if value == wanted else 1.0 for value in values])
-        position = float(values.index(wanted))  # type: ignore[arg-type]
+    if any(isinstance(value, str) for value in values):
+        return np.array([0.0 if value == wanted else 1.0 for value in values])
+    if wanted in values:
+        position = float([value == wanted for value in values].index(True))
     elif isinstance(wanted, int | float) and not math.isnan(wanted):
         numbers = np.array([_float(value) for value in values])
         order = np.argsort(numbers, kind="stable")
         position = float(np.interp(_float(wanted), numbers[order], order.astype(np.float64)))
     else:
         return np.ones(len(values))
-    return np.abs(np.arange(len(values)) - position) / max(len(values) - 1, 1)
+    far: Floats = np.abs(np.arange(len(values)) - position) / max(len(values) - 1, 1)
+    return far
 
 
 def _float(value: Value) -> float:
