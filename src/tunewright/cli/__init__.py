@@ -1,0 +1,65 @@
+"""The command line: parses, calls one function, prints.
+
+Exit codes: 0 success; 1 no configuration works; 2 the request cannot be carried out as given (option,
+specification, space, file); 3 this machine cannot measure (no compiler, a reference that fails); 130 interrupted
+by Ctrl-C, after the best so far was printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from tunewright.errors import RunnerError, TunewrightError
+from tunewright.version import __version__
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "tune": "find the fastest configuration of a kernel",
+    "init": "write a first specification for a kernel source",
+    "space": "count and describe a search space",
+    "replay": "run an optimizer against a recorded space",
+    "doctor": "show what this machine offers: compilers, isolation, timer, noise",
+}
+
+_EXIT_CODES = __doc__.partition("\n\n")[2]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="tunewright",
+        description="Finds fast configurations of compute kernels.",
+        epilog="commands:\n"
+        + "".join(f"  {name:8} {text}\n" for name, text in COMMANDS.items())
+        + f"\n'tunewright COMMAND --help' explains a command.\n\n{_EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="tunewright [-h] [--version] COMMAND ...",
+    )
+    parser.add_argument("--version", action="version", version=f"tunewright {__version__}")
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")
+    chosen = parser.parse_args(arguments[:1])
+    command = importlib.import_module(f"tunewright.cli.{chosen.command}")  # only what is asked for is loaded
+    own = argparse.ArgumentParser(prog=f"tunewright {chosen.command}", description=command.__doc__)
+    command.add_arguments(own)
+    try:
+        code = command.run(own.parse_args(arguments[1:]))
+        sys.stdout.flush()
+    except RunnerError as error:
+        print(f"tunewright: {error}", file=sys.stderr)
+        return 3
+    except TunewrightError as error:
+        print(f"tunewright: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("tunewright: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return int(code)

@@ -1,0 +1,118 @@
+"""Results as text and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tunewright.measure import Leader, Status, TuningRun
+from tunewright.space import SearchSpace
+
+__all__ = ["configuration_text", "failures_text", "run_data", "run_text"]
+
+
+def configuration_text(configuration: Mapping[str, object]) -> str:
+    """``NAME=VALUE`` pairs in parameter order, as ``--fix`` takes them."""
+    return " ".join(f"{name}={value}" for name, value in configuration.items())
+
+
+def failures_text(counts: Mapping[Status, int]) -> str:
+    """Failures by cause, the most frequent first; ``no failures`` without any."""
+    failed = {status: count for status, count in counts.items() if status is not Status.OK and count}
+    if not failed:
+        return "no failures"
+    ordered = sorted(failed.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count} {status.value.replace('_', ' ')}" for status, count in ordered)
+
+
+def run_data(run: TuningRun, space: SearchSpace, unit: str) -> dict[str, Any]:
+    """A finished run as plain data for JSON; costs in the objective's unit."""
+    decision, best = run.decision, run.best
+    data: dict[str, Any] = {
+        "kernel": run.task.kernel,
+        "device": run.task.device,
+        "toolchain": run.task.toolchain,
+        "problem": dict(run.task.problem),
+        "objective": unit,
+        "optimizer": run.optimizer,
+        "seed": run.seed,
+        "version": run.version,
+        "space": {"digest": run.space_digest, "cartesian": space.cartesian, "valid": space.size},
+        "stopped": run.stopped.value,
+        "evaluations": len(run.trials),
+        "repeats": run.repeats,
+        "seconds": run.clock_s,
+        "counts": {status.value: count for status, count in run.counts.items()},
+        "failures": _failures(run, space),
+        "notes": list(run.notes),
+        "configuration": None if best is None else space.config(best.id),
+        "median": None if best is None else best.cost,
+        "interval": None,
+        "default": None,
+        "speedup": None,
+        "speedup_interval": None,
+        "ties": [],
+    }
+    if decision is not None:
+        data["median"], data["interval"] = decision.best.cost, [decision.best.low, decision.best.high]
+        data["default"] = None if decision.default is None else _leader(decision.default, space)
+        data["ties"] = [_leader(tie, space) for tie in decision.ties]
+        data["speedup"] = decision.speedup
+        if decision.speedup is not None:
+            data["speedup_interval"] = [decision.speedup_low, decision.speedup_high]
+    return data
+
+
+def run_text(run: TuningRun, space: SearchSpace, unit: str) -> list[str]:
+    """A finished run as lines for people."""
+    data = run_data(run, space, unit)
+    lines = [
+        f"{data['evaluations']} of {space.size:,} configurations in {data['seconds']:.1f} s of tuning; "
+        f"stopped: {data['stopped']}; {failures_text(run.counts)}",
+        *(f"  {row['count']} {row['status']}: {row['example']}" for row in data["failures"]),
+    ]
+    if data["configuration"] is None:
+        return [*lines, "no configuration works", *(f"note: {note}" for note in run.notes)]
+    lines.append(f"best     {configuration_text(data['configuration'])}")
+    lines.append(f"         {_amount(data['median'], data['interval'])} {unit}")
+    if data["default"] is not None:
+        lines.append(f"default  {configuration_text(data['default']['configuration'])}")
+        lines.append(f"         {_amount(data['default']['median'], data['default']['interval'])} {unit}")
+    if data["speedup"] is not None:
+        low, high = data["speedup_interval"]
+        lines.append(f"speedup  {data['speedup']:.2f} (95 % interval {low:.2f} to {high:.2f})")
+    for tie in data["ties"]:
+        lines.append(f"tie      {configuration_text(tie['configuration'])}  {tie['median']:.4g} {unit}")
+    return [*lines, *(f"note: {note}" for note in run.notes)]
+
+
+def _amount(median: float, interval: list[float] | None) -> str:
+    return f"{median:.4g}" if interval is None else f"{median:.4g} (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
+
+
+def _leader(leader: Leader, space: SearchSpace) -> dict[str, Any]:
+    return {
+        "configuration": space.config(leader.id),
+        "median": leader.cost,
+        "interval": [leader.low, leader.high],
+    }
+
+
+def _failures(run: TuningRun, space: SearchSpace) -> list[dict[str, Any]]:
+    """One row for each status that is a failure, with the first example's configuration and cause."""
+    rows: dict[Status, dict[str, Any]] = {}
+    for trial in run.trials:
+        status = trial.measurement.status
+        if status is Status.OK:
+            continue
+        row = rows.setdefault(
+            status,
+            {
+                "status": status.value,
+                "count": 0,
+                "configuration": space.config(trial.id),
+                "example": trial.measurement.detail.partition("\n")[0],
+            },
+        )
+        row["count"] += 1
+    return list(rows.values())

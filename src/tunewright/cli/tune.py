@@ -1,0 +1,70 @@
+"""Find the fastest configuration of a kernel: compile, verify, time, and decide between the leaders."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from dataclasses import replace
+
+from tunewright.budget import Budget
+from tunewright.cli.options import add_search_options, assignments, print_json, whole_number
+from tunewright.cli.progress import Progress
+from tunewright.cli.show import run_data, run_text
+from tunewright.errors import OptionError
+from tunewright.kernel import read_kernel
+from tunewright.measure import Stopped
+from tunewright.tune import DEFAULT_EVALUATIONS, DEFAULT_OPTIMIZER, tune
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("spec", metavar="SPEC", help="kernel specification (.toml), or a T1 file (.json)")
+    add_search_options(parser, DEFAULT_OPTIMIZER)
+    parser.add_argument(
+        "--fix", action="append", default=[], metavar="NAME=VALUE", help="pin a parameter; may be repeated"
+    )
+    parser.add_argument(
+        "--problem", action="append", default=[], metavar="NAME=VALUE", help="another problem size; may be repeated"
+    )
+    parser.add_argument(
+        "--jobs", type=whole_number, metavar="N", help="compilers at the same time (default: one for each core)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    kernel = read_kernel(options.spec)
+    sizes = assignments(options.problem)
+    if unknown := sizes.keys() - kernel.problem.keys():
+        known = ", ".join(kernel.problem) or "none"
+        raise OptionError(f"--problem {', '.join(sorted(unknown))}: no such problem size; {options.spec} has {known}")
+    if sizes:
+        kernel = replace(kernel, problem={**kernel.problem, **sizes})
+    evaluations = options.evaluations
+    if evaluations is None and options.seconds is None:
+        evaluations = DEFAULT_EVALUATIONS
+    fix = assignments(options.fix)
+    space = kernel.space.fix(**fix) if fix else kernel.space
+    unit = "ms" if kernel.objective.metric == "runtime_ms" else kernel.objective.metric
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: best so far
+    with Progress(Budget(evaluations, options.seconds), space.size, unit) as progress:
+        result = tune(
+            kernel,
+            optimizer=options.optimizer,
+            evaluations=evaluations,
+            seconds=options.seconds,
+            seed=options.seed,
+            fix=fix,
+            jobs=options.jobs,
+            options=assignments(options.option),
+            on_trial=progress.trial,
+        )
+    if options.json:
+        print_json(run_data(result, space, unit))
+    else:
+        print("\n".join(run_text(result, space, unit)))
+    if result.stopped is Stopped.INTERRUPTED:
+        return 130
+    return 1 if result.best is None else 0

@@ -1,0 +1,29 @@
+"""Kernel specifications: the dataclasses, and reading them from TOML and T1 files."""
+
+from tunewright.kernel.read import read_kernel
+from tunewright.kernel.spec import (
+    DTYPES,
+    Argument,
+    Init,
+    Kernel,
+    Measuring,
+    Reference,
+    Role,
+    Use,
+    Verification,
+)
+from tunewright.kernel.starter import starter
+
+__all__ = [
+    "DTYPES",
+    "Argument",
+    "Init",
+    "Kernel",
+    "Measuring",
+    "Reference",
+    "Role",
+    "Use",
+    "Verification",
+    "read_kernel",
+    "starter",
+]

@@ -1,0 +1,238 @@
+"""What a kernel is to the tuner: source, arguments, parameters, and how it is verified and measured."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from tunewright.errors import OptionError
+from tunewright.measure import Objective
+from tunewright.space import Constraint, SearchSpace
+
+__all__ = [
+    "DTYPES",
+    "Argument",
+    "Init",
+    "Kernel",
+    "Measuring",
+    "Number",
+    "Reference",
+    "Role",
+    "Use",
+    "Value",
+    "Verification",
+]
+
+Number = int | float
+Value = int | float | bool | str
+
+DTYPES: Mapping[str, str] = {
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+"""Supported dtypes (numpy's names) and the C type that each is passed as."""
+
+
+class Role(enum.StrEnum):
+    """What the kernel does with an array."""
+
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+
+
+class Init(enum.StrEnum):
+    """How an array is filled before each verification."""
+
+    RANDOM = "random"  # uniform in [0, 1) for floats, the full range 0..127 for integers, from `Argument.seed`
+    ZEROS = "zeros"
+    ONES = "ones"
+    RANGE = "range"  # 0, 1, 2, ... in C order, wrapped to the dtype
+    FILE = "file"  # a .npy file beside the specification
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument of the kernel's entry function, in call order.
+
+    Attributes:
+        name: the argument's name, for messages and for constants in expressions.
+        dtype: one of `DTYPES`.
+        shape: extents in C order; numbers or expressions over the problem sizes. Empty for a scalar.
+        role: in, out or inout; scalars are always in.
+        init: how an in or inout array is filled; ignored for out arrays, which are poisoned.
+        seed: seed of random filling; None: a fixed seed that depends on the position.
+        file: path of the .npy file for `Init.FILE`.
+        value: a scalar's value; a number or an expression over the problem sizes.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...] = ()
+    role: Role = Role.IN
+    init: Init = Init.RANDOM
+    seed: int | None = None
+    file: Path | None = None
+    value: int | float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How a parameter's value reaches the compiler.
+
+    Attributes:
+        define: macro name (``-DNAME=value``), or None for no macro.
+        flag: a flag with ``{}`` for the value (``-mprefer-vector-width={}``); for a boolean a flag that is
+            given when the value is true; ``{}`` alone for values that are flags themselves. None for no flag.
+    """
+
+    define: str | None = None
+    flag: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A plain implementation whose outputs are right: a function with the kernel's own signature.
+
+    Attributes:
+        source: path of its source file.
+        entry: its function.
+        flags: compiler flags.
+    """
+
+    source: Path
+    entry: str
+    flags: tuple[str, ...] = ("-O2",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """How a result is checked.
+
+    ``|out - expected| <= rtol * |expected| + atol`` for every element; integers must be equal.
+
+    Attributes:
+        reference: a C reference; None with no files: the default configuration's own output is the expected one.
+        files: expected outputs by argument name, .npy files.
+        rtol: relative tolerance; None: 32 * eps(dtype) * sqrt(longest extent of any array).
+        atol: absolute tolerance; None: rtol times the root mean square of the expected array.
+        skip: do not verify at all.
+    """
+
+    reference: Reference | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
+    rtol: float | None = None
+    atol: float | None = None
+    skip: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """How a configuration is timed and what it may use.
+
+    Attributes:
+        warmup: untimed calls before the samples.
+        samples_min: timed samples at least.
+        samples_max: timed samples at most.
+        sampling_s: stop sampling after this many seconds once `samples_min` are taken.
+        timeout_s: wall seconds for verification and timing together, each configuration.
+        compile_timeout_s: wall seconds for the compiler, each configuration.
+        memory_mib: address space beyond the kernel's own arrays.
+        output_kib: bytes written to standard output or any file.
+        leaders: how many of the best are measured again; a whole number, or a share of the trials.
+        rounds: interleaved rounds of that comparison.
+    """
+
+    warmup: int = 1
+    samples_min: int = 5
+    samples_max: int = 25
+    sampling_s: float = 0.2
+    timeout_s: float = 10.0
+    compile_timeout_s: float = 60.0
+    memory_mib: int = 1024
+    output_kib: int = 1024
+    leaders: int | float = 5
+    rounds: int = 7
+
+    def leaders_among(self, count: int) -> int:
+        """How many of `count` configurations are measured again: at least one of them.
+
+        Raises:
+            OptionError: `leaders` is neither a whole number of at least 1 nor a share in (0, 1].
+
+        >>> Measuring(leaders=0.3).leaders_among(2)
+        1
+        """
+        share = self.leaders
+        if isinstance(share, bool) or not isinstance(share, int | float):
+            allowed = False
+        else:
+            allowed = share >= 1 if isinstance(share, int) else 0 < share <= 1
+        if not allowed:
+            raise OptionError(
+                f"leaders must be a whole number of at least 1 or a share above 0 and up to 1, not {share!r}"
+            )
+        return min(count, share if isinstance(share, int) else max(1, round(share * count)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A kernel to tune.
+
+    Attributes:
+        name: for records and messages.
+        language: ``c`` or ``c++``.
+        source: path of the source file.
+        entry: the function to call; in C++ it must be ``extern "C"``.
+        arguments: in call order.
+        parameters: tunable parameters, name to ordered values.
+        constraints: expressions or callables, see `SearchSpace`.
+        problem: problem sizes; constants in every expression, and macros for the compiler.
+        default: the configuration a good programmer would write first; missing parameters take their first value.
+        uses: how a parameter reaches the compiler; by default as a macro of its own name.
+        flags: compiler flags for every configuration.
+        compiler: command; None: ``CC``/``CXX`` from the environment, else gcc or clang from PATH.
+        threads: threads that a configuration runs on: a number or an expression over parameters and problem;
+            None: 1, or with ``-fopenmp`` among the flags all cores.
+        objective: what is optimised.
+        verification: how results are checked.
+        measuring: how configurations are timed.
+    """
+
+    name: str
+    source: Path
+    entry: str
+    arguments: Sequence[Argument]
+    parameters: Mapping[str, Sequence[Value]]
+    constraints: Sequence[str | Callable[..., object] | Constraint] = ()
+    problem: Mapping[str, Value] = field(default_factory=dict)
+    default: Mapping[str, Value] = field(default_factory=dict)
+    uses: Mapping[str, Use] = field(default_factory=dict)
+    language: str = "c"
+    flags: Sequence[str] = ("-O3", "-march=native")
+    compiler: str | None = None
+    threads: int | str | None = None
+    objective: Objective = Objective()
+    verification: Verification = Verification()
+    measuring: Measuring = Measuring()
+
+    @cached_property
+    def space(self) -> SearchSpace:
+        """The search space; built once."""
+        return SearchSpace(self.parameters, self.constraints, constants=self.problem)
+
+    @property
+    def default_configuration(self) -> dict[str, Value]:
+        """The default with every parameter named: those it leaves out take their first value."""
+        return {name: self.default.get(name, values[0]) for name, values in self.space.parameters.items()}

@@ -1,0 +1,66 @@
+"""Simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, inf
+from random import Random
+
+from tunewright.budget import Clock
+from tunewright.optimizers.toolkit.draw import below, unseen
+from tunewright.plan import Plan
+from tunewright.space import SearchSpace
+
+__all__ = ["annealing"]
+
+
+def annealing(
+    space: SearchSpace,
+    budget: Clock,
+    rng: Random,
+    *,
+    start: Sequence[int] = (),
+    patience: int = 100,
+    neighborhood: str = "single",
+) -> Plan:
+    """Single moves; a worse one is taken with a probability that falls with its size and with the budget spent.
+
+    The temperature is the running mean of the cost differences seen, times the share of the budget that is left,
+    so that the unit of the cost does not matter.
+
+    Args:
+        space: where to search.
+        budget: its `spent` sets the temperature.
+        rng: random numbers.
+        start: ids to try first; the walk begins from the best of them.
+        patience: moves without improvement before a walk is given up for a new one.
+        neighborhood: `SearchSpace.neighbors` kind.
+    """
+    seen = set(start)
+    fresh = unseen(space.size, rng, seen)
+    costs = yield list(start)
+    fx, x = min(zip(costs, start, strict=True), default=(None, -1))
+    typical = 0.0
+    while True:
+        if fx is None:
+            x = next(fresh, -1)
+            if x < 0:
+                return
+            seen.add(x)
+            [fx] = yield [x]
+        idle = 0
+        around = space.neighbors(x, neighborhood)
+        while idle < patience and around:
+            y = around[below(len(around), rng)]
+            seen.add(y)
+            [fy] = yield [y]
+            idle = 0 if fy < fx else idle + 1
+            if fx < fy < inf:
+                typical += 0.1 * (fy - fx - typical)
+                if rng.random() >= exp(-(fy - fx) / (typical * (1 - budget.spent) + 1e-300)):
+                    continue
+            elif fy == inf > fx:
+                continue
+            x, fx = y, fy
+            around = space.neighbors(x, neighborhood)
+        fx = None

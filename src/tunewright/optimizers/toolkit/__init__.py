@@ -1,0 +1,1 @@
+"""The fast parts that optimizers share."""
