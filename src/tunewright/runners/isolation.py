@@ -1,4 +1,4 @@
-"""What the operating system offers to keep a job in bounds: namespaces, limits, and ending whole process trees.
+"""What the operating system offers to keep a job in bounds: namespaces, limits, and an end for all it starts.
 
 Standard library only: this module is imported by the keeper process.
 """
@@ -189,4 +189,3 @@ def end_descendants(root: int) -> bool:
                 os.kill(process, signal.SIGKILL)
         time.sleep(0.0005)
     return False
-

@@ -201,7 +201,7 @@ class _Keeper:
                 deny_reaching_out()
             job(request["arguments"], fds)  # type: ignore[arg-type]
             os._exit(0)
-        except BaseException as error:  # noqa: BLE001 - the child must never return into the keeper's loop
+        except BaseException as error:
             os.write(2, f"{type(error).__name__}: {error}\n".encode()[:OUTPUT_KEPT_BYTES])
 
     def _wait(self, child: _Child) -> tuple[bool, bool]:

@@ -194,13 +194,13 @@ def filter_program(pid: int) -> bytes:
 class _Program(ctypes.Structure):
     """struct sock_fprog."""
 
-    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]  # noqa: RUF012
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
 
 def deny_reaching_out() -> None:
     """Install the filter for the calling process and everything it starts; it cannot be taken off again.
 
-    Speculation stays as it is: by default older kernels slow a filtered process down, which would show in timings.
+    Speculation stays as it is: otherwise older kernels slow a filtered process down, and timings with it.
 
     Raises:
         OSError: the kernel refuses.

@@ -1,4 +1,4 @@
-"""Messages between the controller and a keeper: JSON with its length in front, and file descriptors beside it.
+"""Messages between the controller and a keeper: JSON with its length in front, descriptors beside it.
 
 Standard library only: this module is imported by the keeper process.
 """

@@ -43,7 +43,7 @@ _ENDED_EARLY = "the process that looks after the job has ended"
 
 
 def clean_environment(extra: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The part of the environment that a child may see: search paths, language and OpenMP, no keys or tokens."""
+    """What a child may see of the environment: search paths, language and OpenMP, no keys or tokens."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -127,7 +127,7 @@ class Worker:
     """
 
     def __init__(self, jobs: Sequence[str], *, isolation: Isolation | None = None) -> None:
-        """Args: jobs: modules with a function ``run(arguments, fds)``; isolation: layers to use, default all."""
+        """Args: jobs: modules with a function ``run(arguments, fds)``; isolation: None for all layers."""
         self._jobs = tuple(jobs)
         self._isolation = isolation or Isolation()
         self._keeper: _Keeper | None = None
@@ -170,8 +170,8 @@ class Worker:
             fds: descriptors handed to the job.
             limits: what it may use.
             folder: its working directory.
-            attend: called once with the monotonic time until which the keeper may take, to talk to the
-                job over descriptors of the caller's own; it must return when those are closed by the job's end.
+            attend: called once, to talk to the job over descriptors of the caller's own; it gets the
+                monotonic time at which to give up, and must return when the job's end closes them.
 
         Raises:
             RunnerError: no keeper can be started.
@@ -275,4 +275,3 @@ def layers() -> tuple[Layer, ...]:
     """
     with Worker([]) as worker:
         return worker.layers
-

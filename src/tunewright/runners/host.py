@@ -1,0 +1,361 @@
+"""Measures C and C++ kernels on this machine, with the compiler that is installed here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from tunewright.errors import OptionError, RunnerError, SpecificationError, ToolchainError
+from tunewright.kernel.spec import Kernel, Measuring, Value
+from tunewright.measure import Measurement, Status, Task
+from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
+from tunewright.runners.compile import CompileLimits, CompilePool, Library
+from tunewright.runners.isolation import Isolation
+from tunewright.runners.session import JOB, Outcome, Run, Session, call_header
+from tunewright.runners.toolchain import Recipe, find_toolchain, kernel_recipe, library_recipe, macro_text
+from tunewright.runners.verify import Expected
+from tunewright.runners.worker import Layer, Worker
+from tunewright.space import SearchSpace
+
+__all__ = ["HostRunner", "cpu_name"]
+
+_SHIM = Path(__file__).with_name("shim.c")
+_SHIM_FLAGS = ("-O2", "-x", "c")
+_REFERENCE_S = 60.0
+
+
+class HostRunner:
+    """Compiles, verifies and times the configurations of one kernel; see docs/measuring.md.
+
+    Example::
+
+        with HostRunner(kernel) as runner:
+            runner.prepare(range(8))
+            measurements = runner.measure(range(8))
+
+    Raises:
+        SpecificationError: a part of the specification that cannot be used.
+        ToolchainError: no compiler, or one that does not work.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        space: SearchSpace | None = None,
+        *,
+        jobs: int | None = None,
+        compile_memory_mib: int = 4096,
+        isolation: Isolation | None = None,
+    ) -> None:
+        """Check the specification and the compiler.
+
+        Args:
+            kernel: what to tune.
+            space: its configurations; None: the kernel's own space.
+            jobs: compilers at work at the same time; None: one for each core.
+            compile_memory_mib: address space for each process of a compiler.
+            isolation: layers of isolation to use; None: all that work here.
+        """
+        self._kernel = kernel
+        self._space = kernel.space if space is None else space
+        self._cores = frozenset(os.sched_getaffinity(0))
+        self._core = max(self._cores)
+        _check_numbers(kernel.measuring, jobs, compile_memory_mib)
+        self._digest = _source_digest(kernel)
+        self._toolchain = find_toolchain(kernel)
+        self._buffers = Buffers(kernel.arguments, kernel.problem)
+        self._lock = threading.RLock()
+        self._expected: Expected | None = None
+        self._closed = False
+        self._folder = tempfile.TemporaryDirectory(prefix="tunewright-")
+        root = Path(self._folder.name)
+        scratch = root / "scratch"
+        scratch.mkdir()
+        self._pool = CompilePool(
+            kernel.source.resolve().parent,
+            CompileLimits(kernel.measuring.compile_timeout_s, compile_memory_mib << 20),
+            jobs=jobs or len(self._cores),
+            cores=self._cores,
+            timing_core=self._core,
+        )
+        self._worker = Worker([JOB], isolation=isolation)
+        try:
+            shim = self._compile_shim(root)
+        except BaseException:
+            self.close()
+            raise
+        self._session = Session(self._worker, shim, self._buffers, kernel.measuring, scratch)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def task(self) -> Task:
+        """What is tuned, where and with what."""
+        return Task(
+            kernel=self._kernel.name,
+            device=cpu_name(),
+            problem=dict(self._kernel.problem),
+            toolchain=self._toolchain.version,
+            source_digest=self._digest,
+        )
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers of isolation in use."""
+        return self._worker.layers
+
+    def command(self, number: int) -> tuple[str, ...]:
+        """The compiler's command for a configuration, by its id."""
+        return self._recipe(self._space.config(number)).command
+
+    def prepare(self, ids: Sequence[int]) -> None:
+        """Start compiling these ids in the background."""
+        self._pool.request([self._recipe(self._space.config(number)) for number in ids])
+
+    def measure(self, ids: Sequence[int]) -> list[Measurement]:
+        """Compile, verify and time; one measurement for each id, in the same order.
+
+        Raises:
+            RunnerError: there is no right result to compare with, or no process can be started.
+        """
+        with self._lock:
+            self._check_open()
+            self.prepare(ids)
+            return [self._measure(self._space.config(number)) for number in ids]
+
+    def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[tuple[float, ...]]]:
+        """Measure some configurations again, interleaved, with nothing else at work.
+
+        Returns:
+            For each id one tuple of samples in milliseconds for each round, empty where that round failed.
+
+        Raises:
+            RunnerError: as for `measure`.
+        """
+        with self._lock:
+            self._check_open()
+            self.prepare(ids)
+            configurations = {number: self._space.config(number) for number in ids}
+            recipes = {number: self._recipe(values) for number, values in configurations.items()}
+            libraries = {number: self._pool.get(recipe) for number, recipe in recipes.items()}
+            samples: dict[int, list[tuple[float, ...]]] = {number: [] for number in configurations}
+            self._ready_to_check()
+            with self._pool.quiet():
+                for turn in range(rounds):
+                    order = list(configurations)
+                    for number in reversed(order) if turn % 2 else order:
+                        path = libraries[number].path
+                        samples[number].append(
+                            self._run(configurations[number], path).runtimes_ms if path else ()
+                        )
+            return samples
+
+    def close(self) -> None:
+        """End all processes and remove all files; calling it twice is allowed."""
+        if self._closed:
+            return
+        self._closed = True
+        self._pool.close()
+        self._worker.close()
+        self._buffers.close()
+        self._folder.cleanup()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RunnerError("this runner is closed; make a new one")
+
+    def _compile_shim(self, root: Path) -> Path:
+        """Compile the part that calls the kernel; the first sign of life of the compiler."""
+        (root / "tw_call.h").write_text(call_header(self._buffers), "ascii")
+        library = self._pool.get(library_recipe(self._toolchain, _SHIM, root, [*_SHIM_FLAGS, f"-I{root}"]))
+        if library.path is None:
+            raise ToolchainError(
+                f"the compiler {self._toolchain.command[0]!r} cannot compile a plain C file: {library.detail}"
+            )
+        return library.path
+
+    def _recipe(self, configuration: Mapping[str, Value]) -> Recipe:
+        return kernel_recipe(self._toolchain, self._kernel, configuration, Path(self._folder.name))
+
+    def _measure(self, configuration: Mapping[str, Value]) -> Measurement:
+        """Compile, verify and time one configuration."""
+        library = self._pool.get(self._recipe(configuration))
+        if library.path is None:
+            return Measurement(Status.COMPILE_ERROR, compile_s=library.cpu_s, detail=library.detail)
+        self._ready_to_check()
+        with self._left_alone(configuration):
+            outcome = self._run(configuration, library.path)
+        return Measurement(
+            outcome.status,
+            outcome.runtimes_ms,
+            compile_s=library.cpu_s,
+            verify_s=outcome.verify_s,
+            benchmark_s=outcome.benchmark_s,
+            metrics=outcome.metrics,
+            detail=outcome.detail,
+        )
+
+    def _left_alone(self, configuration: Mapping[str, Value]) -> AbstractContextManager[None]:
+        """Keep compilers away from what is timed: off its core, or, for several threads, off the machine."""
+        return self._pool.timed() if self._threads(configuration) == 1 else self._pool.quiet()
+
+    def _threads(self, configuration: Mapping[str, Value]) -> int:
+        """Threads that a configuration runs on."""
+        threads = self._kernel.threads
+        if threads is None:
+            return len(self._cores) if "-fopenmp" in self._kernel.flags else 1
+        number = evaluate(threads, {**self._kernel.problem, **configuration}, "threads")
+        if number < 1 or number != int(number):
+            raise SpecificationError(
+                f"{threads!r} is {number} for {dict(configuration)}; it must be a whole number above 0",
+                key="threads",
+            )
+        return int(number)
+
+    def _run(self, configuration: Mapping[str, Value], library: Path) -> Outcome:
+        """Verify and time a compiled configuration."""
+        threads = self._threads(configuration)
+        return self._session.run(
+            Run(
+                library=library,
+                entry=self._kernel.entry,
+                threads=threads,
+                cores=(self._core,) if threads == 1 else (),
+                check=self._difference,
+                timed=True,
+                timeout_s=self._kernel.measuring.timeout_s,
+            )
+        )
+
+    def _difference(self) -> str:
+        return "" if self._expected is None else self._expected.difference()
+
+    def _ready_to_check(self) -> None:
+        """Have the right results at hand; computed once."""
+        verification = self._kernel.verification
+        if self._expected is not None or verification.skip:
+            return
+        if verification.reference is not None:
+            outputs = self._reference_outputs()
+        elif verification.files:
+            outputs = self._file_outputs(verification.files)
+        else:
+            outputs = self._default_outputs()
+        self._expected = Expected(outputs, self._buffers, verification)
+
+    def _reference_outputs(self) -> dict[int, Array]:
+        """What the reference implementation computes."""
+        reference = self._kernel.verification.reference
+        if reference is None:
+            raise RunnerError("there is no reference")
+        if not reference.source.is_file():
+            raise SpecificationError(
+                f"no file {str(reference.source)!r}", key="verification.reference.source"
+            )
+        defines = [f"-D{name}={macro_text(value)}" for name, value in self._kernel.problem.items()]
+        recipe = library_recipe(
+            self._toolchain, reference.source, Path(self._folder.name), [*reference.flags, *defines]
+        )
+        what = f"the reference {reference.entry!r} in {str(reference.source)!r}"
+        return self._outputs(what, self._pool.get(recipe), reference.entry, 1)
+
+    def _default_outputs(self) -> dict[int, Array]:
+        """What the default configuration computes."""
+        parameters = self._kernel.parameters
+        configuration = {
+            name: self._kernel.default.get(name, values[0]) for name, values in parameters.items()
+        }
+        what = f"the default configuration {configuration}, whose result all others are compared with,"
+        library = self._pool.get(self._recipe(configuration))
+        return self._outputs(what, library, self._kernel.entry, self._threads(configuration))
+
+    def _outputs(self, what: str, library: Library, entry: str, threads: int) -> dict[int, Array]:
+        """Run something whose results are taken as right."""
+        if library.path is None:
+            raise RunnerError(f"{what} does not compile: {library.detail}")
+        outcome = self._session.run(
+            Run(
+                library=library.path,
+                entry=entry,
+                threads=threads,
+                cores=(),
+                check=str,
+                timed=False,
+                timeout_s=max(_REFERENCE_S, self._kernel.measuring.timeout_s),
+            )
+        )
+        if outcome.status is not Status.OK:
+            raise RunnerError(f"{what} fails ({outcome.status}): {outcome.detail}")
+        return {number: np.array(self._buffers.result(number)) for number in self._buffers.results}
+
+    def _file_outputs(self, files: Mapping[str, Path]) -> dict[int, Array]:
+        """Expected outputs from files."""
+        numbers = {self._buffers.items[number].argument.name: number for number in self._buffers.results}
+        outputs: dict[int, Array] = {}
+        for name, path in files.items():
+            key = f"verification.files.{name}"
+            if name not in numbers:
+                known = ", ".join(numbers) or "none"
+                raise SpecificationError(
+                    f"{name!r} is no array that the kernel writes; these are: {known}", key=key
+                )
+            outputs[numbers[name]] = load_array(path, self._buffers.items[numbers[name]], key)
+        return outputs
+
+
+def _source_digest(kernel: Kernel) -> str:
+    """sha256 of the source file."""
+    try:
+        return hashlib.sha256(kernel.source.read_bytes()).hexdigest()
+    except OSError as error:
+        raise SpecificationError(
+            f"cannot read {str(kernel.source)!r}: {error.strerror}", key="source"
+        ) from error
+
+
+def _check_numbers(measuring: Measuring, jobs: int | None, compile_memory_mib: int) -> None:
+    """Refuse settings under which nothing could be measured."""
+    if jobs is not None and jobs < 1:
+        raise OptionError(f"jobs must be at least 1, got {jobs!r}")
+    if compile_memory_mib < 1:
+        raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
+    if not 1 <= measuring.samples_min <= measuring.samples_max <= 1_000_000:
+        raise SpecificationError(
+            f"samples_min = {measuring.samples_min} and samples_max = {measuring.samples_max}: "
+            "1 <= samples_min <= samples_max <= 1000000 is needed",
+            key="measuring",
+        )
+    for name in ("timeout_s", "compile_timeout_s"):
+        if not getattr(measuring, name) > 0:
+            raise SpecificationError(
+                f"must be above 0, got {getattr(measuring, name)!r}", key=f"measuring.{name}"
+            )
+
+
+def cpu_name() -> str:
+    """The processor's name as the system gives it; ``unknown`` where it gives none."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
+    except OSError:
+        return platform.machine() or "unknown"
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name" and value.strip():
+            return value.strip()
+    return platform.machine() or "unknown"
