@@ -126,7 +126,7 @@ class Join:
                 f"after constraint {condition.text!r}, more than {MAX_ROWS:,}; shorten value "
                 "lists or add constraints"
             )
-        joined = _expand(projections, survivors, rows)
+        joined = _expand(projections, survivors, rows) if projections else Table({}, rows)
         for name in joined.columns:
             self._table_of[name] = joined
         for owner, count in failed.items():
