@@ -1,4 +1,4 @@
-"""Differential evolution on value indices (Storn and Price, J. Global Optimization 11, 1997; rand/1/bin)."""
+"""Differential evolution on value indices (Storn and Price, J. Global Optimization 11, 1997)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def differential_evolution(
     weight: float = 0.7,
     crossover: float = 0.7,
 ) -> Plan:
-    """Each member meets a trial made of three others; the better one stays.
+    """Each member meets a trial made of itself, the best and two others; the better one stays.
 
-    Differences are taken between value indices, rounded, kept inside each parameter's list, and moved to the
+    The mutant is DE/current-to-best/1: ``x + F (best - x) + F (b - c)``, the crossover binomial. Differences are taken between value indices, rounded, kept inside each parameter's list, and moved to the
     nearest valid configuration; a trial that was seen before gives way to an unseen neighbour of it.
 
     Args:
@@ -48,15 +48,17 @@ def differential_evolution(
     index = {name: {value: k for k, value in enumerate(values)} for name, values in lists}
     while True:
         trials: list[int] = []
+        best = space.config(min(zip(costs, members, strict=True))[1])
         for member in members:
-            a, b, c = (space.config(i) for i in rng.choices(members, k=3))
+            b, c = (space.config(i) for i in rng.choices(members, k=2))
             old = space.config(member)
             forced = rng.choice(lists)[0]
             mutant = {}
             for name, values in lists:
                 if name == forced or rng.random() < crossover:
                     at = index[name]
-                    k = round(at[a[name]] + weight * (at[b[name]] - at[c[name]]))
+                    x = at[old[name]]
+                    k = round(x + weight * (at[best[name]] - x + at[b[name]] - at[c[name]]))
                     mutant[name] = values[min(max(k, 0), len(values) - 1)]
                 else:
                     mutant[name] = old[name]

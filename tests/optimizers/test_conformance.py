@@ -1,0 +1,112 @@
+"""Every built-in optimizer keeps every promise of the protocol, and searches better than chance where it should."""
+
+import random
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from tunewright.budget import Budget
+from tunewright.errors import OptimizerError, OptionError
+from tunewright.measure import Measurement, Objective, Status, Stopped, Task
+from tunewright.optimizers import load, names
+from tunewright.optimizers.catalogue import hyperparameters
+from tunewright.plan import drive
+from tunewright.records import RecordedSpace
+from tunewright.runners.replay import ReplayRunner
+from tunewright.space import SearchSpace
+from tunewright.testing import check_optimizer
+from tunewright.tune import replay
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_built_in_optimizer_conforms_without_exemption(name: str) -> None:
+    assert check_optimizer(load(name)) == ()
+
+
+def valley() -> RecordedSpace:
+    """1,296 configurations whose cost falls towards one of them."""
+    space = SearchSpace({name: [2**k for k in range(6)] for name in "abcd"}, ["a * b <= 256"])
+    goal = space.find({"a": 8, "b": 4, "c": 16, "d": 2})
+    assert goal is not None
+    target = space.codes[goal]
+    costs = 1.0 + ((space.codes - target) ** 2).sum(axis=1)
+    rows = tuple(Measurement(Status.OK, (float(cost),), benchmark_s=1.0) for cost in costs)
+    return RecordedSpace(Task("valley"), space, rows)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name != "random"])
+def test_an_optimizer_beats_random_search_where_the_landscape_leads(name: str) -> None:
+    recorded = valley()
+
+    def mean_best(optimizer: str) -> float:
+        runs = [replay(recorded, optimizer=optimizer, evaluations=60, seed=seed) for seed in range(12)]
+        return fmean(run.best.cost for run in runs if run.best)
+
+    assert mean_best(name) < mean_best("random")
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_space_too_large_to_enumerate_is_searched(name: str) -> None:
+    space = SearchSpace({f"p{k}": list(range(1, 17)) for k in range(13)}, ["p0 * p1 <= 64"])
+    assert space.size > 2**50
+
+    class Sum:
+        def prepare(self, ids: object) -> None:
+            pass
+
+        def measure(self, ids: list[int]) -> list[Measurement]:
+            return [Measurement(Status.OK, (float(sum(space.config(i).values())),)) for i in ids]  # type: ignore[arg-type]
+
+    outcome = drive(load(name), space, Sum(), Objective(), Budget(evaluations=60), random.Random(0))
+    assert outcome.failure is None
+    assert outcome.stopped is Stopped.BUDGET
+
+
+@pytest.mark.parametrize("name", ["random", "ridge"])
+def test_batches_are_distinct_and_as_large_as_asked(name: str) -> None:
+    batches: list[int] = []
+
+    class Watching(ReplayRunner):
+        def prepare(self, ids: object) -> None:
+            batches.append(len(set(ids)))  # type: ignore[call-overload]
+
+    recorded = valley()
+    drive(
+        load(name),
+        recorded.space,
+        Watching(recorded),
+        recorded.objective,
+        Budget(evaluations=40),
+        random.Random(0),
+        options={"batch": 5},
+    )
+    assert set(batches[1:]) == {5}
+
+
+def test_an_unknown_name_lists_the_choices_and_the_nearest() -> None:
+    with pytest.raises(OptionError, match="did you mean 'annealing'.*Built in are annealing, differential_evolution"):
+        load("anealing")
+
+
+def test_an_optimizer_is_loaded_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def mine(space, budget, rng, *, start=(), step=3):\n    yield list(range(0, space.size, step))\n")
+    assert hyperparameters(load(str(file))) == {"step": 3}
+    assert len(replay(valley(), optimizer=f"{file}:mine").trials) == valley().space.size // 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("def mine(:", "fails on import: SyntaxError"), ("mine = 3", "holds no generator function 'mine'")],
+)
+def test_a_broken_optimizer_file_is_named_with_its_fault(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(OptimizerError, match=message):
+        load(str(file))
+
+
+def test_a_missing_optimizer_file_is_an_option_error() -> None:
+    with pytest.raises(OptionError, match="does not exist"):
+        load("nowhere.py")
