@@ -63,10 +63,10 @@ def expressions() -> st.SearchStrategy[str]:
         signs = st.tuples(st.sampled_from(["-", "+", "not "]), inner)
         choice = st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})")
         calls = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(
-            lambda t: f"{t[0]}({t[1]}, {t[2]})"
+            lambda t: "{}({}, {})".format(*t)
         )
         packed = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(
-            lambda t: f"{t[0]}(({t[1]}, {t[2]}))"
+            lambda t: "{}(({}, {}))".format(*t)
         )
         absolute = inner.map("abs({})".format)
         member = st.tuples(
@@ -149,14 +149,15 @@ def test_valid_sets_are_those_of_python_in_lexicographic_order(
         except ConstraintError:
             # Python may or may not get to the failing configuration: it checks constraints in the order given.
             return
-        assert sorted_by(parameters, found) == sorted_by(parameters, brute_force(parameters, texts))
+        try:
+            expected = brute_force(parameters, texts)
+        except TypeError:
+            return
+        assert by_index(parameters, found) == by_index(parameters, expected)
 
 
-def sorted_by(parameters: dict[str, list[Any]], rows: list[tuple[Any, ...]]) -> list[tuple[int, ...]]:
-    return sorted(
-        tuple(values.index(value) for values, value in zip(parameters.values(), row, strict=True))
-        for row in rows
-    )
+def by_index(parameters: dict[str, list[Any]], rows: list[tuple[Any, ...]]) -> list[tuple[int, ...]]:
+    return [tuple(vs.index(v) for vs, v in zip(parameters.values(), row, strict=True)) for row in rows]
 
 
 @pytest.mark.parametrize(

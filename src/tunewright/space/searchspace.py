@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -118,6 +119,8 @@ class SearchSpace:
     # What the space is.
 
     def __len__(self) -> int:
+        if self.size > sys.maxsize:
+            raise SpaceTooLargeError(f"len() cannot hold {self.size:,} configurations; use space.size")
         return self._factors.size
 
     @property
@@ -337,6 +340,19 @@ class SearchSpace:
         result = self._factors.codes()
         result.flags.writeable = False
         return result
+
+    def rows(self) -> list[tuple[Value, ...]]:
+        """Return all configurations as tuples of values in parameter order, by id.
+
+        Raises:
+            SpaceTooLargeError: more than 20 million configurations.
+        """
+        columns = []
+        for values, codes in zip(self._values.values(), self.codes.T, strict=True):
+            boxed = np.empty(len(values), dtype=object)
+            boxed[:] = values
+            columns.append(boxed[codes].tolist())
+        return list(zip(*columns, strict=True))
 
     @cached_property
     def numeric(self) -> npt.NDArray[np.float64]:
