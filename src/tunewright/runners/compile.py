@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import resource
 import select
 import shlex
 import signal
@@ -36,6 +35,17 @@ class CompileLimits:
 
     wall_s: float
     memory_bytes: int
+
+    @property
+    def script(self) -> str:
+        """Shell words that set the limits and become the compiler.
+
+        Limits set from outside would come too late for what the compiler starts at once; the limit of processor
+        time ends it even if nobody is left to do so.
+        """
+        limits = {"v": self.memory_bytes >> 10, "f": _FILE_BYTES >> 9, "t": int(self.wall_s * 4) + 60, "c": 0}
+        words = "; ".join(f"ulimit -{name} {value} 2>/dev/null" for name, value in limits.items())
+        return f'{words}; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +240,7 @@ class CompilePool:
         """Start one compiler; the lock is held, so that no pause is missed."""
         with recipe.output.with_suffix(".log").open("wb") as log:
             process = subprocess.Popen(
-                recipe.command,
+                ["/bin/sh", "-c", self._limits.script, "sh", *recipe.command],
                 cwd=self._working,
                 env=clean_environment(ENVIRONMENT),
                 stdin=subprocess.DEVNULL,
@@ -238,15 +248,6 @@ class CompilePool:
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
-        cpu_s = int(self._limits.wall_s * 4) + 60  # ends it even if nobody is left to do so
-        for kind, value in (
-            (resource.RLIMIT_AS, self._limits.memory_bytes),
-            (resource.RLIMIT_FSIZE, _FILE_BYTES),
-            (resource.RLIMIT_CPU, cpu_s),
-            (resource.RLIMIT_CORE, 0),
-        ):
-            with contextlib.suppress(OSError, ValueError):  # ended already, or a lower limit is in force
-                resource.prlimit(process.pid, kind, (value, value))
         running = _Running(process.pid, yields, time.monotonic())
         self._running.append(running)
         return process, running
