@@ -40,8 +40,8 @@ class CompileLimits:
     def script(self) -> str:
         """Shell words that set the limits and become the compiler.
 
-        Limits set from outside would come too late for what the compiler starts at once; the limit of processor
-        time ends it even if nobody is left to do so.
+        Limits set from outside would come too late for what the compiler starts at once; the limit of
+        processor time ends it even if nobody is left to do so.
         """
         limits = {"v": self.memory_bytes >> 10, "f": _FILE_BYTES >> 9, "t": int(self.wall_s * 4) + 60, "c": 0}
         words = "; ".join(f"ulimit -{name} {value} 2>/dev/null" for name, value in limits.items())

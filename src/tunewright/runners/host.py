@@ -195,6 +195,10 @@ class HostRunner:
 
     def _measure(self, configuration: Mapping[str, Value]) -> Measurement:
         """Compile, verify and time one configuration."""
+        try:
+            self._threads(configuration)
+        except SpecificationError as error:
+            return Measurement(Status.INVALID, detail=str(error))
         library = self._pool.get(self._recipe(configuration))
         if library.path is None:
             return Measurement(Status.COMPILE_ERROR, compile_s=library.cpu_s, detail=library.detail)

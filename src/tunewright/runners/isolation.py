@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tunewright.runners.seccomp import this_process
+
 __all__ = [
     "Isolation",
     "Limits",
@@ -100,7 +102,7 @@ def address_space_bytes() -> int:
 
 def _prctl(option: int, value: int) -> None:
     """Call prctl(2), or raise OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = this_process()
     if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0):
         raise OSError(ctypes.get_errno(), f"prctl {option} was refused")
 
@@ -125,7 +127,7 @@ def enter_pid_namespace() -> None:
     Raises:
         OSError: the system refuses.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = this_process()
     if libc.unshare(_CLONE_NEWPID) == 0:
         return
     user, group = os.getuid(), os.getgid()

@@ -3,19 +3,19 @@
 Standard library only, and started with nothing else imported, so that it starts fast and forks cheaply.
 It is the first process of its own process namespace where the system allows that: then one signal ends
 whatever a job has started, and the keeper's own end ends everything. Elsewhere it adopts orphans and
-searches /proc. Jobs are modules with a function ``run(arguments, fds)``; it runs in the child.
+searches /proc. A job is a module with a function ``run(arguments, fds)``, which runs in the child.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
+import importlib.util
 import os
-import platform
 import select
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
             signal.signal(number, signal.SIG_IGN)
         connection = socket.socket(fileno=int(fd))
         status = _guard(connection, modules, namespace=namespace == "1", filtered=filtered == "1")
+    except BaseException as error:  # whatever it is, the process ends here
+        _say(error)
     finally:
         os._exit(status)
 
@@ -72,6 +74,8 @@ def _guard(connection: socket.socket, modules: Sequence[str], *, namespace: bool
         try:
             die_with_parent(0 if not note else me)
             _Keeper(connection, modules, filtered=filtered, namespace_note=note).serve()
+        except BaseException as error:  # as above
+            _say(error)
         finally:
             os._exit(0)
     connection.close()
@@ -98,7 +102,7 @@ class _Keeper:
     ) -> None:
         """Load the job modules and find out which layers work."""
         self._connection = connection
-        self._jobs: dict[str, Job] = {name: importlib.import_module(name).run for name in modules}
+        self._jobs = {name: _load(name) for name in modules}
         self._first = not namespace_note
         if not self._first:
             adopt_orphans()
@@ -109,7 +113,9 @@ class _Keeper:
             "system call filter": self._filter_note() if filtered else "switched off",
         }
         self._filtered = not layers["system call filter"]
-        send(connection, {"layers": layers, "machine": platform.machine()})
+        gc.collect()
+        gc.freeze()  # children then copy fewer pages
+        send(connection, {"layers": layers})
 
     @staticmethod
     def _filter_note() -> str:
@@ -202,7 +208,7 @@ class _Keeper:
             job(request["arguments"], fds)  # type: ignore[arg-type]
             os._exit(0)
         except BaseException as error:
-            os.write(2, f"{type(error).__name__}: {error}\n".encode()[:OUTPUT_KEPT_BYTES])
+            _say(error)
 
     def _wait(self, child: _Child) -> tuple[bool, bool]:
         """Wait for the child's end.
@@ -238,5 +244,21 @@ class _Keeper:
                     return
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _say(error: BaseException) -> None:
+    """Leave the error's words on standard error, without anything that could fail in turn."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="replace")[:OUTPUT_KEPT_BYTES])
+
+
+def _load(name: str) -> Job:
+    """A job's function: of a module of this package, or of a file that needs the standard library only."""
+    if not name.endswith(".py"):
+        job: Job = importlib.import_module(name).run
+        return job
+    found = importlib.util.spec_from_file_location("job", name)
+    if found is None or found.loader is None:
+        raise ImportError(f"{name!r} cannot be loaded")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    loaded: Job = module.run
+    return loaded

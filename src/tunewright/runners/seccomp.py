@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["FORBIDDEN", "deny_reaching_out", "filter_program", "syscall_name"]
+__all__ = ["FORBIDDEN", "deny_reaching_out", "filter_program", "syscall_name", "this_process"]
 
 
 class _Machine(NamedTuple):
@@ -104,6 +105,7 @@ _PRLIMIT = (302, 261)
 _CLONE_THREAD = 0x10000
 _X32 = 0x40000000
 
+_INSTRUCTION = struct.Struct("=HBBI")
 _LOAD, _JEQ, _JGE, _JSET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _TRAP, _KILL, _ERRNO = 0x7FFF0000, 0x00030000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENT_0, _ARGUMENT_2 = 0, 4, 16, 32
@@ -134,6 +136,12 @@ FORBIDDEN: Mapping[int, str] = _by_number()
 """Number to name of every system call that the filter stops, always or depending on its arguments."""
 
 
+@functools.cache
+def this_process() -> ctypes.CDLL:
+    """The C library that this process runs on."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def syscall_name(number: int) -> str:
     """The name of a stopped system call, for messages."""
     return FORBIDDEN.get(number, f"system call {number}")
@@ -145,6 +153,15 @@ def filter_program(pid: int) -> bytes:
     Raises:
         OSError: ENOSYS: there is no filter for this processor.
     """
+    return b"".join(
+        _INSTRUCTION.pack(*instruction[:3], pid) if instruction[3] < 0 else _INSTRUCTION.pack(*instruction)
+        for instruction in _instructions()
+    )
+
+
+@functools.cache
+def _instructions() -> tuple[tuple[int, int, int, int], ...]:
+    """The filter; -1 stands for the process's own number."""
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         raise OSError(errno.ENOSYS, f"no system call filter for {platform.machine()}")
@@ -173,7 +190,7 @@ def filter_program(pid: int) -> bytes:
         code += [
             (_JEQ, 0, 4, numbers[column]),
             (_LOAD, 0, 0, _ARGUMENT_0),
-            (_JEQ, 1, 0, pid),
+            (_JEQ, 1, 0, -1),
             (_RETURN, 0, 0, _TRAP),
             (_RETURN, 0, 0, _ALLOW),
         ]
@@ -188,7 +205,7 @@ def filter_program(pid: int) -> bytes:
         (_RETURN, 0, 0, _TRAP),
     ]
     code.append((_RETURN, 0, 0, _ALLOW))
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+    return tuple(code)
 
 
 class _Program(ctypes.Structure):
@@ -208,7 +225,7 @@ def deny_reaching_out() -> None:
     program = filter_program(os.getpid())
     code = ctypes.create_string_buffer(program, len(program))
     argument = _Program(len(program) // 8, ctypes.addressof(code))
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = this_process()
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "no_new_privs was refused")
     call = ctypes.c_long(_MACHINES[platform.machine()].seccomp)

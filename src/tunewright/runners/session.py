@@ -9,7 +9,7 @@ import select
 import socket
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,13 +21,13 @@ from tunewright.runners.isolation import Limits
 from tunewright.runners.native import Kind, Page, page_bytes
 from tunewright.runners.worker import JobEnd, Worker
 
-__all__ = ["JOB", "Outcome", "Run", "Session", "call_header"]
+__all__ = ["JOB", "Outcome", "Run", "Session", "call_header", "clock_failure"]
 
 JOB = "tunewright.runners.native"
 
 _BATCH_NS = 50_000
 _THREAD_BYTES = 136 << 20  # a thread's stack, and the address space that malloc reserves for it
-_CLOCK_SLACK_NS = 1_000_000
+_CLOCK_SLACK_S = 0.001
 
 
 def call_header(buffers: Buffers) -> str:
@@ -204,7 +204,8 @@ class Session:
         if failed is None and talk.wrong_later:
             failed = Status.WRONG_RESULT, f"right in the first call, wrong after timing: {talk.wrong_later}"
         if failed is None and run.timed:
-            failed = _clock_failure(page, talk)
+            cause = clock_failure(page.wall_ns, page.calls, talk.timed - talk.verified)
+            failed = (Status.CRASH, cause) if cause else None
         if failed is not None:
             return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s)
         if not run.timed:
@@ -225,17 +226,19 @@ def _word(channel: socket.socket, last: float) -> bytes:
     return channel.recv(1)
 
 
-def _clock_failure(page: Page, talk: _Talk) -> tuple[Status, str] | None:
-    """Whether the samples can be true: all above zero, and no longer than the time that passed outside."""
-    if not talk.timed or not page.wall_ns:
-        return Status.CRASH, "it ended without a sample"
-    if not all(0 < ns < math.inf for ns in page.wall_ns):
-        return Status.CRASH, f"clock: a sample of {min(page.wall_ns):g} ns cannot be; the clock was wrong"
-    passed_ns = (talk.timed - talk.verified) * 1e9
-    claimed_ns = sum(page.wall_ns) * page.calls
-    if claimed_ns > 1.02 * passed_ns + _CLOCK_SLACK_NS:
-        return (
-            Status.CRASH,
-            f"clock: the samples add up to {claimed_ns / 1e6:.3g} ms, only {passed_ns / 1e6:.3g} ms passed",
-        )
-    return None
+def clock_failure(samples_ns: Sequence[float], calls: int, passed_s: float) -> str:
+    """Why the samples cannot be true; empty when all are above zero and fit into the time that passed.
+
+    Args:
+        samples_ns: of one call each.
+        calls: calls in each sample.
+        passed_s: seconds that went by on the controller's own clock meanwhile.
+    """
+    if not samples_ns:
+        return "it ended without a sample"
+    if not all(0 < ns < math.inf for ns in samples_ns):
+        return f"clock: a sample of {min(samples_ns):g} ns cannot be; the clock was wrong"
+    claimed_s = sum(samples_ns) * calls / 1e9
+    if claimed_s > 1.02 * passed_s + _CLOCK_SLACK_S:
+        return f"clock: the samples add up to {claimed_s * 1e3:.3g} ms, only {passed_s * 1e3:.3g} ms passed"
+    return ""

@@ -127,7 +127,7 @@ class Worker:
     """
 
     def __init__(self, jobs: Sequence[str], *, isolation: Isolation | None = None) -> None:
-        """Args: jobs: modules with a function ``run(arguments, fds)``; isolation: None for all layers."""
+        """Args: jobs: modules, or .py files, with ``run(arguments, fds)``; isolation: None for all layers."""
         self._jobs = tuple(jobs)
         self._isolation = isolation or Isolation()
         self._keeper: _Keeper | None = None
