@@ -5,15 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from math import inf
 from typing import Any
 
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
-
 from tunewright.kernel import Kernel
-from tunewright.measure import Decision, Objective, Stopped, Task, Trial, TuningRun
+from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace
@@ -164,8 +162,12 @@ def _measure_leaders(
     if default not in ids and any(trial.id == default for trial in good):
         ids.append(default)
     rounds = runner.remeasure(ids, kernel.measuring.rounds)
-    costs = {i: [kernel.objective.value(m) for m in measurements] for i, measurements in rounds.items()}
+    costs = {i: [_cost(kernel.objective, samples) for samples in turns] for i, turns in rounds.items()}
     return decide(costs, default)
+
+
+def _cost(objective: Objective, samples: Sequence[float]) -> float:
+    return objective.value(Measurement(Status.OK, tuple(samples))) if samples else inf
 
 
 def _run(

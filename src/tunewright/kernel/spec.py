@@ -163,7 +163,7 @@ class Measuring:
     memory_mib: int = 1024
     output_kib: int = 1024
     leaders: int | float = 5
-    rounds: int = 7
+    rounds: int = 9
 
     def leaders_among(self, count: int) -> int:
         """How many of `count` configurations are measured again: at least one of them.

@@ -45,9 +45,9 @@ def load(name: str) -> Optimizer:
         return _function(_import_file(file), function or file.stem, path)
     if name not in names():
         close = difflib.get_close_matches(name, names(), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}" if close else ""
         raise OptionError(
-            f"unknown optimizer {name!r}{hint} Built in are {', '.join(names())}; or give a file as path.py:function"
+            f"unknown optimizer {name!r}{hint}. Built in are {', '.join(names())}; or give a file as path.py:function"
         )
     return _function(importlib.import_module(f"tunewright.optimizers.{name}"), name, name)
 
