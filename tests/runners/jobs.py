@@ -8,7 +8,7 @@ def run(arguments, fds):
     """Do what is asked."""
     what = arguments["do"]
     if what == "environment":
-        print(*os.environ, flush=True)
+        os.write(1, " ".join(os.environ).encode())
     elif what == "raise":
         raise RuntimeError("no luck")
     elif what == "print":
@@ -20,4 +20,4 @@ def run(arguments, fds):
     elif what == "copy":
         os.write(fds[1], os.read(fds[0], 100))
     elif what == "limits":
-        print(len(bytearray(arguments["bytes"])))
+        bytearray(arguments["bytes"])

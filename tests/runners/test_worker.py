@@ -21,7 +21,7 @@ LIMITS = Limits(wall_s=10.0)
 
 ALL = pytest.mark.parametrize(
     "isolation",
-    [Isolation(), Isolation(filter=False), Isolation(namespace=False), Isolation(namespace=False, filter=False)],
+    [Isolation(), Isolation(filter=False), Isolation(namespace=False), Isolation(False, False)],
     ids=["all", "no filter", "no namespace", "neither"],
 )
 

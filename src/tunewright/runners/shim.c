@@ -238,11 +238,12 @@ static void time_kernel(const int64_t *job, const int64_t (*rows)[A_COLUMNS], vo
     volatile double *wall = (volatile double *)((char *)page + SAMPLES_AT), *cpu = wall + most;
 
     page[P_STAGE] = S_WARMING;
-    for (int64_t i = 0; i < job[J_WARMUP] && clock_ns(CLOCK_MONOTONIC) + 2 * last_ns < deadline; i++) {
+    int64_t now = clock_ns(CLOCK_MONOTONIC), warm_until = now + (deadline - now) / 4;
+    for (int64_t i = 0; i < job[J_WARMUP] && clock_ns(CLOCK_MONOTONIC) + last_ns < warm_until; i++) {
         restore(n, rows, pristine, 1);
         tw_call(entry, arguments);
     }
-    while (job[J_BATCH_NS] && calls < MAX_CALLS) { /* enough calls that the clock's grain does not show */
+    while (last_ns < 1000 * job[J_BATCH_NS] && calls < MAX_CALLS) { /* enough calls that the clock's grain does not show */
         int64_t start = clock_ns(CLOCK_MONOTONIC);
         for (int64_t i = 0; i < calls; i++)
             tw_call(entry, arguments);
