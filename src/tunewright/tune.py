@@ -10,9 +10,10 @@ from typing import Any
 
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
-from tunewright.kernel import Kernel
+from tunewright.errors import OptionError, SpecificationError
+from tunewright.kernel import LANGUAGES, Kernel
 from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
-from tunewright.optimizers import load
+from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace
 from tunewright.runners.host import HostRunner
@@ -62,7 +63,12 @@ def tune(
         RunnerError: nothing can be measured on this machine (no compiler, a reference that fails).
     """
     budget = Budget(DEFAULT_EVALUATIONS if evaluations is None and seconds is None else evaluations, seconds)
-    name, plan = _resolve(optimizer)
+    name, plan = _resolve(optimizer, options)
+    if kernel.language not in LANGUAGES:
+        raise SpecificationError(
+            f"{kernel.language!r} kernels cannot be measured by this version; it measures {', '.join(LANGUAGES)}",
+            key="language",
+        )
     space, default, notes = _pinned(kernel, fix or {})
     with closing(HostRunner(kernel, space, jobs=jobs)) as runner:
         outcome = drive(
@@ -106,7 +112,7 @@ def replay(
     Raises:
         OptionError: an argument outside its range, or no such optimizer.
     """
-    name, plan = _resolve(optimizer)
+    name, plan = _resolve(optimizer, options)
     outcome = drive(
         plan,
         recorded.space,
@@ -120,10 +126,15 @@ def replay(
     return _run(recorded.task, recorded.space, name, seed, outcome, None, ())
 
 
-def _resolve(optimizer: str | Optimizer) -> tuple[str, Optimizer]:
-    if isinstance(optimizer, str):
-        return optimizer, load(optimizer)
-    return getattr(optimizer, "__name__", "optimizer"), optimizer
+def _resolve(optimizer: str | Optimizer, options: Mapping[str, Any] | None) -> tuple[str, Optimizer]:
+    """Name and function of an optimizer, its options checked."""
+    function = load(optimizer) if isinstance(optimizer, str) else optimizer
+    name = optimizer if isinstance(optimizer, str) else getattr(optimizer, "__name__", "optimizer")
+    known = hyperparameters(function)
+    if unknown := sorted(set(options or ()) - known.keys()):
+        listed = ", ".join(f"{key}={value}" for key, value in known.items()) or "none"
+        raise OptionError(f"optimizer {name!r} has no option {', '.join(unknown)}; it has {listed}")
+    return name, function
 
 
 def _start_first(optimizer: Optimizer) -> Optimizer:

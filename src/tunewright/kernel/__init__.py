@@ -1,6 +1,6 @@
 """Kernel specifications: the dataclasses, and reading them from TOML and T1 files."""
 
-from tunewright.kernel.read import read_kernel
+from tunewright.kernel.read import LANGUAGES, read_kernel
 from tunewright.kernel.spec import (
     DTYPES,
     Argument,
@@ -16,6 +16,7 @@ from tunewright.kernel.starter import starter
 
 __all__ = [
     "DTYPES",
+    "LANGUAGES",
     "Argument",
     "Init",
     "Kernel",

@@ -120,7 +120,8 @@ class Section:
     def _need(self, name: str, default: Any) -> Any:
         value = self.raw(name, default)
         if value is None:
-            raise self.error("is missing", name)
+            close = difflib.get_close_matches(name, self._table, n=1)
+            raise self.error(f"is missing; is {close[0]!r} meant to be it?" if close else "is missing", name)
         return value
 
     def _path(self, name: str) -> str:

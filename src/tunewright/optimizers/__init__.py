@@ -1,5 +1,5 @@
 """Optimizers, one file each, found by file name: ``optimizers/NAME.py`` holds a generator function ``NAME``."""
 
-from tunewright.optimizers.catalogue import load, names
+from tunewright.optimizers.catalogue import hyperparameters, load, names
 
-__all__ = ["load", "names"]
+__all__ = ["hyperparameters", "load", "names"]
