@@ -16,12 +16,29 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tunewright.space.arithmetic import (
+    ARITHMETIC,
+    COMPARE,
+    INT_MAX,
+    INT_MIN,
+    OTHER,
+    Column,
+    Marks,
+    Mask,
+    binary,
+    comparable,
+    earliest,
+    marked,
+    numbers,
+    select,
+    sign,
+    where,
+)
 from tunewright.space.expression import names_in
 from tunewright.space.scalar import OversizeError, scalar
 
@@ -31,15 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["ARITHMETIC", "OTHER", "Axis", "Domain", "Grid", "holds"]
 
 Axis: TypeAlias = Mapping[str, npt.NDArray[np.integer]]
-Numbers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
-Marks: TypeAlias = npt.NDArray[np.uint8] | None
-
-ARITHMETIC = 1
-OTHER = 2
-
-INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-EXACT_FLOAT = 2**53
 
 
 class Domain:
@@ -49,7 +57,7 @@ class Domain:
 
     def __init__(self, values: Sequence[Value]) -> None:
         self.values = tuple(values)
-        self.array, self.lo, self.hi = _numbers(values)
+        self.array, self.lo, self.hi = numbers(values)
 
 
 class Grid:
@@ -79,20 +87,6 @@ class Grid:
             codes = self.along(axis, self.axes[axis][name])
             columns.append(np.broadcast_to(codes, shape).ravel().tolist())
         return shape, list(zip(*columns, strict=True))
-
-
-@dataclass(slots=True)
-class Column:
-    """An operand over a grid. `lo` and `hi` bound an int64 column; they mean nothing for a float64 one."""
-
-    data: Numbers
-    lo: int
-    hi: int
-    marks: Marks = None
-
-    @property
-    def is_int(self) -> bool:
-        return self.data.dtype.kind == "i"
 
 
 def holds(node: ast.expr, grid: Grid) -> tuple[Mask, Marks]:
@@ -135,7 +129,7 @@ class _Evaluator:
             if not going_on.any():
                 break
             other, other_marks = self.truth(operand)
-            marks = _first(marks, _where(going_on, other_marks, None))
+            marks = earliest(marks, where(going_on, other_marks, None))
             mask = mask & other if conjunction else mask | other
         return mask, marks
 
@@ -155,14 +149,14 @@ class _Evaluator:
                 step_mask = found if isinstance(op, ast.In) else ~found
             else:
                 right = self.value(comparator)
-                if right is None or not _comparable(left, right):
+                if right is None or not comparable(left, right):
                     return None
                 step_mask, step_marks = COMPARE[type(op)](left.data, right.data), right.marks
                 left = right
             if mask is None:
-                mask, marks = step_mask, _first(marks, step_marks)
+                mask, marks = step_mask, earliest(marks, step_marks)
             else:
-                marks = _first(marks, _where(mask, step_marks, None))
+                marks = earliest(marks, where(mask, step_marks, None))
                 mask = mask & step_mask
         assert mask is not None  # noqa: S101 - a comparison has at least one operator
         return mask, marks
@@ -174,10 +168,10 @@ class _Evaluator:
         marks: Marks = None
         for element in display.elts:
             column = self.value(element)
-            if column is None or not _comparable(item, column):
+            if column is None or not comparable(item, column):
                 return None
             found = found | (item.data == column.data)
-            marks = _first(marks, column.marks)
+            marks = earliest(marks, column.marks)
         return found, marks
 
     # Values. None stands for a value that no numeric column can hold.
@@ -196,7 +190,7 @@ class _Evaluator:
                 mask, marks = self.truth(node)
                 column = Column(mask.astype(np.int64), 0, 1, marks)
             case ast.UnaryOp(op=op, operand=operand):
-                column = _sign(op, self.value(operand))
+                column = sign(op, self.value(operand))
             case ast.BoolOp():
                 column = self.junction_value(node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -223,12 +217,7 @@ class _Evaluator:
         return Column(self.grid.along(axis, domain.array[self.grid.axes[axis][name]]), domain.lo, domain.hi)
 
     def binary(self, op: ast.operator, left: Column | None, right: Column | None) -> Column | None:
-        if left is None or right is None:
-            return None
-        column = _int_step(op, left, right) if left.is_int and right.is_int else _float_step(op, left, right)
-        if column is not None:
-            column.marks = _first(_first(left.marks, right.marks), column.marks)
-        return column
+        return None if left is None or right is None else binary(op, left, right)
 
     def junction_value(self, node: ast.BoolOp) -> Column | None:
         conjunction = isinstance(node.op, ast.And)
@@ -240,21 +229,21 @@ class _Evaluator:
             going_on = truth if conjunction else ~truth
             if not going_on.any():
                 return result
-            result = _select(going_on, self.value(operand), result, result.marks)
+            result = select(going_on, self.value(operand), result, result.marks)
         return result
 
     def choice(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Column | None:
         mask, marks = self.truth(test)
         if mask.all():
-            return _marked(self.value(body), marks)
+            return marked(self.value(body), marks)
         if not mask.any():
-            return _marked(self.value(orelse), marks)
+            return marked(self.value(orelse), marks)
         yes, no = self.value(body), self.value(orelse)
         if yes is None or no is None:
             return None
-        selected = _select(mask, yes, Column(no.data, no.lo, no.hi), None)
+        selected = select(mask, yes, Column(no.data, no.lo, no.hi), None)
         if selected is not None:
-            selected.marks = _first(marks, _where(mask, yes.marks, no.marks))
+            selected.marks = earliest(marks, where(mask, yes.marks, no.marks))
         return selected
 
     def call(self, name: str, arguments: Sequence[ast.expr]) -> Column | None:
@@ -279,7 +268,7 @@ class _Evaluator:
             bound = min if name == "min" else max
             data = np.where(better, column.data, best.data)
             lo, hi = bound(best.lo, column.lo), bound(best.hi, column.hi)
-            best = Column(data, lo, hi, _first(best.marks, column.marks))
+            best = Column(data, lo, hi, earliest(best.marks, column.marks))
         return best
 
     # The way out: the scalar evaluator, once for each distinct combination.
@@ -288,7 +277,7 @@ class _Evaluator:
         shape, results, marks = self.table(node, lambda value: value)
         good = [result for result, mark in zip(results, marks, strict=True) if not mark]
         filler = good[0] if good else 0
-        array, lo, hi = _numbers(
+        array, lo, hi = numbers(
             [filler if mark else result for result, mark in zip(results, marks, strict=True)]
         )
         if array is None:
@@ -326,133 +315,5 @@ def _attempt(
         return False, OTHER
 
 
-def _numbers(values: Sequence[Any]) -> tuple[Numbers | None, int, int]:
-    """Return the values as an int64 or float64 column with bounds, or None where neither is exact."""
-    kinds = {type(value) for value in values}
-    if kinds <= {int, bool}:
-        lo, hi = int(min(values)), int(max(values))
-        if lo >= INT_MIN and hi <= INT_MAX:
-            return np.array(values, dtype=np.int64), lo, hi
-    elif kinds == {float}:
-        return np.array(values, dtype=np.float64), 0, 0
-    return None, 0, 0
-
-
 def _marks(marks: list[int], shape: tuple[int, ...]) -> Marks:
     return np.array(marks, dtype=np.uint8).reshape(shape) if any(marks) else None
-
-
-def _first(earlier: Marks, later: Marks) -> Marks:
-    if earlier is None or later is None:
-        return later if earlier is None else earlier
-    return np.where(earlier != 0, earlier, later)
-
-
-def _where(mask: Mask, yes: Marks, no: Marks) -> Marks:
-    if yes is None and no is None:
-        return None
-    zero = np.zeros((1,) * mask.ndim, dtype=np.uint8)
-    return np.where(mask, zero if yes is None else yes, zero if no is None else no)
-
-
-def _marked(column: Column | None, marks: Marks) -> Column | None:
-    if column is not None:
-        column.marks = _first(marks, column.marks)
-    return column
-
-
-def _select(mask: Mask, yes: Column | None, no: Column, before: Marks) -> Column | None:
-    """Return `yes` where the mask is set, else `no`; `before` marks come first."""
-    if yes is None or yes.is_int != no.is_int:
-        return None
-    data: Any = np.where(mask, yes.data, no.data)
-    return Column(data, min(yes.lo, no.lo), max(yes.hi, no.hi), _first(before, _where(mask, yes.marks, None)))
-
-
-def _comparable(left: Column, right: Column) -> bool:
-    return left.is_int == right.is_int or (_converts(left) and _converts(right))
-
-
-def _converts(column: Column) -> bool:
-    """Say whether the column converts to float64 without rounding."""
-    return not column.is_int or (column.lo >= -EXACT_FLOAT and column.hi <= EXACT_FLOAT)
-
-
-def _sign(op: ast.unaryop, column: Column | None) -> Column | None:
-    if column is None or isinstance(op, ast.UAdd):
-        return column
-    if column.is_int and column.lo == INT_MIN:
-        return None
-    return Column(-column.data, -column.hi, -column.lo, column.marks)
-
-
-def _int_step(op: ast.operator, left: Column, right: Column) -> Column | None:
-    a: Any = left.data
-    b: Any = right.data
-    match op:
-        case ast.Add():
-            return _bounded(lambda: a + b, left.lo + right.lo, left.hi + right.hi)
-        case ast.Sub():
-            return _bounded(lambda: a - b, left.lo - right.hi, left.hi - right.lo)
-        case ast.Mult():
-            corners = [x * y for x in (left.lo, left.hi) for y in (right.lo, right.hi)]
-            return _bounded(lambda: a * b, min(corners), max(corners))
-        case ast.Pow():
-            largest = max(abs(left.lo), abs(left.hi))
-            if right.lo < 0 or (largest > 1 and right.hi > 63):
-                return None
-            bound = largest**right.hi if largest > 1 else 1
-            return _bounded(lambda: np.power(a, b), 0 if left.lo >= 0 else -bound, bound)
-        case ast.Div():
-            return _float_step(op, left, right)
-    divisor, marks = _divisor(right)
-    if isinstance(op, ast.FloorDiv):
-        largest = max(abs(left.lo), abs(left.hi))
-        lo = 0 if left.lo >= 0 and right.lo >= 0 else -largest
-        return _bounded(lambda: a // divisor, lo, largest, marks)
-    return _bounded(lambda: a % divisor, min(0, right.lo + 1), max(0, right.hi - 1), marks)
-
-
-def _bounded(compute: Callable[[], Numbers], lo: int, hi: int, marks: Marks = None) -> Column | None:
-    return Column(compute(), lo, hi, marks) if lo >= INT_MIN and hi <= INT_MAX else None
-
-
-def _float_step(op: ast.operator, left: Column, right: Column) -> Column | None:
-    if isinstance(op, ast.Pow) or not (_converts(left) and _converts(right)):
-        return None
-    a: Any = left.data.astype(np.float64, copy=False)
-    b: Any = right.data.astype(np.float64, copy=False)
-    match op:
-        case ast.Add():
-            return Column(a + b, 0, 0)
-        case ast.Sub():
-            return Column(a - b, 0, 0)
-        case ast.Mult():
-            return Column(a * b, 0, 0)
-    divisor, marks = _divisor(Column(b, 0, 0))
-    if isinstance(op, ast.Div):
-        return Column(a / divisor, 0, 0, marks)
-    if not (np.isfinite(a).all() and np.isfinite(divisor).all()):
-        return None
-    return Column(a // divisor if isinstance(op, ast.FloorDiv) else a % divisor, 0, 0, marks)
-
-
-def _divisor(column: Column) -> tuple[Any, Marks]:
-    """Return the column with 1 for 0, and marks where it was 0."""
-    if column.is_int and (column.lo > 0 or column.hi < 0):
-        return column.data, None
-    zero = column.data == 0
-    if not zero.any():
-        return column.data, None
-    data: Any = np.where(zero, column.data.dtype.type(1), column.data)
-    return data, np.where(zero, np.uint8(ARITHMETIC), np.uint8(0))
-
-
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Mask]] = {
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-}

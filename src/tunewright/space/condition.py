@@ -137,8 +137,16 @@ class FunctionCondition:
         except Exception as error:
             raise ConstraintError(
                 f"constraint {self.text!r} raised {type(error).__name__}: {error} for {show(config)}; "
-                "a constraint returns whether a configuration is valid"
+                f"{self._advice(error)}"
             ) from error
+
+    def _advice(self, error: Exception) -> str:
+        if isinstance(error, TypeError) and len(self.scope) == 1 and not self.whole:
+            return (
+                f"its argument {self.scope[0]!r} is a parameter, so it takes that value alone; "
+                "give the argument another name to take the whole configuration"
+            )
+        return "a constraint returns whether a configuration is valid"
 
     def _call(self, config: Mapping[str, Value]) -> Any:
         if self.whole:

@@ -130,7 +130,7 @@ def check_constants(
     for name, value in constants.items():
         if check_name(name) in parameters:
             raise ParameterError(f"constant {name!r} has the name of a parameter; rename one of them")
-        checked[name] = plain_value(f"constant {name}", value)
+        checked[name] = plain_value(f"constant {name!r}", value)
     return checked
 
 

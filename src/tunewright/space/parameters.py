@@ -132,19 +132,19 @@ def plain_value(name: str, value: object) -> Value:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ParameterError(
-                f"{name!r} has the value {value!r}; leave it out, values must be finite numbers"
+                f"{name} has the value {value!r}; leave it out, values must be finite numbers"
             )
         return float(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, tuple | list):
         raise ParameterError(
-            f"{name!r} has the value {value!r}, a {type(value).__name__}; values are numbers, "
+            f"{name} has the value {value!r}, a {type(value).__name__}; values are numbers, "
             "booleans or strings: "
             "use one parameter per component, or a string such as '16x16'"
         )
     raise ParameterError(
-        f"{name!r} has the value {value!r} of type {type(value).__name__}; "
+        f"{name} has the value {value!r} of type {type(value).__name__}; "
         "values are ints, floats, bools or strings (write 'none' for no value)"
     )
 
@@ -177,7 +177,7 @@ def _check_values(name: str, values: object) -> tuple[Value, ...]:
         )
     if not values:
         raise ParameterError(f"the value list of {name!r} is empty, []; give at least one value")
-    plain = tuple(plain_value(f"parameter {name}", value) for value in values)
+    plain = tuple(plain_value(f"parameter {name!r}", value) for value in values)
     seen: dict[Value, Value] = {}
     for value in plain:
         if value in seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import sys
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tunewright.errors import EmptySpaceError, OptionError, SpaceError
+from tunewright.errors import EmptySpaceError, OptionError, SpaceError, SpaceTooLargeError
 from tunewright.space.build import build
 from tunewright.space.columns import Domain
 from tunewright.space.condition import satisfies
@@ -29,7 +30,7 @@ from tunewright.space.storage import Parts, read, write
 from tunewright.space.view import distances, features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["GroupInfo", "SearchSpace"]
 
@@ -347,8 +348,11 @@ class SearchSpace:
         Raises:
             SpaceTooLargeError: more than 20 million configurations.
         """
-        columns = []
+        columns: list[Iterable[Value]] = []
         for values, codes in zip(self._values.values(), self.codes.T, strict=True):
+            if len(values) == 1:
+                columns.append(itertools.repeat(values[0], self.size))
+                continue
             boxed = np.empty(len(values), dtype=object)
             boxed[:] = values
             columns.append(boxed[codes].tolist())

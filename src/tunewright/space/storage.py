@@ -76,7 +76,7 @@ def read(path: Path) -> Parts:
         SpaceError: the file cannot be read, or holds something else.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
             if header["format"] != FORMAT or header["version"] != VERSION:
                 raise SpaceError(

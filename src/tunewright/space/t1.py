@@ -89,7 +89,7 @@ def _values(name: str, entry: Mapping[str, Any]) -> list[Value]:
         )
     values = []
     for value in stated:
-        converted = CONVERSIONS[kind](plain_value(f"parameter {name}", value))
+        converted = CONVERSIONS[kind](plain_value(f"parameter {name!r}", value))
         if converted is None:
             raise ParameterError(
                 f"parameter {name!r} of type {kind} has the value {value!r}; correct type or value"

@@ -65,7 +65,7 @@ def distances(values: Sequence[Value], wanted: object) -> Floats:
         return np.array([0.0 if value == wanted else 1.0 for value in values])
     if wanted in values:
         position = float([value == wanted for value in values].index(True))
-    elif isinstance(wanted, int | float) and not math.isnan(wanted):
+    elif isinstance(wanted, int) or (isinstance(wanted, float) and not math.isnan(wanted)):
         numbers = np.array([_float(value) for value in values])
         order = np.argsort(numbers, kind="stable")
         position = float(np.interp(_float(wanted), numbers[order], order.astype(np.float64)))
