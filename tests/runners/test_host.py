@@ -252,7 +252,8 @@ def test_a_single_thread_is_pinned_to_one_core(make):
     text = (
         "#define _GNU_SOURCE\n#include <sched.h>\n"
         "void kernel(const float *a, float *c, int n) {"
-        " cpu_set_t set; sched_getaffinity(0, sizeof set, &set); for (int i = 0; i < n; i++) c[i] = CPU_COUNT(&set); }\n"
+        " cpu_set_t set; sched_getaffinity(0, sizeof set, &set);"
+        " for (int i = 0; i < n; i++) c[i] = CPU_COUNT(&set); }\n"
     )
     expected = make("").source.parent / "expected.npy"
     np.save(expected, np.ones(100, np.float32))

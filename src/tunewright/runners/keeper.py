@@ -3,7 +3,8 @@
 Standard library only, and started with nothing else imported, so that it starts fast and forks cheaply.
 It is the first process of its own process namespace where the system allows that: then one signal ends
 whatever a job has started, and the keeper's own end ends everything. Elsewhere it adopts orphans and
-searches /proc. A job is a module with a function ``run(arguments, fds)``, which runs in the child.
+searches /proc. A job is a module with a function ``run(arguments, fds)``, which runs in the child, and
+perhaps ``prepare(arguments)``, which runs in the keeper before each fork: cheap and harmless.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NoReturn
 
 from tunewright.runners.isolation import (
@@ -102,7 +104,7 @@ class _Keeper:
     ) -> None:
         """Load the job modules and find out which layers work."""
         self._connection = connection
-        self._jobs = {name: _load(name) for name in modules}
+        self._modules = {name: _load(name) for name in modules}
         self._first = not namespace_note
         if not self._first:
             adopt_orphans()
@@ -153,6 +155,7 @@ class _Keeper:
     def _run(self, request: Mapping[str, object], fds: Sequence[int]) -> dict[str, object]:
         """Fork the job's child, wait for its end or for the deadline, and clean up."""
         limits = Limits(**request["limits"])  # type: ignore[arg-type]  # built by the controller
+        self._prepare(request)
         output = os.memfd_create("output", os.MFD_CLOEXEC)
         started = time.monotonic()
         pid = os.fork()
@@ -182,12 +185,17 @@ class _Keeper:
             os.close(child.pidfd)
             os.close(output)
 
+    def _prepare(self, request: Mapping[str, object]) -> None:
+        """Let the job's module load what its children have in common; a failure shows again in the child."""
+        with contextlib.suppress(Exception):
+            self._modules[str(request["job"])].prepare(request["arguments"])
+
     def _become_job(
         self, request: Mapping[str, object], fds: Sequence[int], limits: Limits, output: int
     ) -> None:
         """Turn the forked child into the job; returns or raises only before the caller's os._exit."""
         try:
-            job = self._jobs[str(request["job"])]
+            job: Job = self._modules[str(request["job"])].run
             self._connection.close()
             if not self._first:
                 die_with_parent(os.getppid())
@@ -250,15 +258,13 @@ def _say(error: BaseException) -> None:
         os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="replace")[:OUTPUT_KEPT_BYTES])
 
 
-def _load(name: str) -> Job:
-    """A job's function: of a module of this package, or of a file that needs the standard library only."""
+def _load(name: str) -> ModuleType:
+    """A job: a module of this package, or a file that needs the standard library only."""
     if not name.endswith(".py"):
-        job: Job = importlib.import_module(name).run
-        return job
+        return importlib.import_module(name)
     found = importlib.util.spec_from_file_location("job", name)
     if found is None or found.loader is None:
         raise ImportError(f"{name!r} cannot be loaded")
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    loaded: Job = module.run
-    return loaded
+    return module

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["COLUMNS", "Access", "Kind", "Page", "Stage", "page_bytes", "run"]
+__all__ = ["COLUMNS", "Access", "Kind", "Page", "Stage", "page_bytes", "prepare", "run"]
 
 COLUMNS = 6
 _SLOTS, _TEXT_AT, _TEXT_BYTES, _SAMPLES_AT = 15, 512, 512, 1024
@@ -117,6 +118,16 @@ class Page:
         )
 
 
+@functools.cache
+def _shim(path: str) -> ctypes.CDLL:
+    return ctypes.CDLL(path)
+
+
+def prepare(arguments: Mapping[str, object]) -> None:
+    """Load the shim, our own code, once for all children; in the keeper."""
+    _shim(str(arguments["shim"]))
+
+
 def run(arguments: Mapping[str, object], fds: Sequence[int]) -> None:
     """Load the shim and let it run the kernel; in a child of the keeper.
 
@@ -132,8 +143,7 @@ def run(arguments: Mapping[str, object], fds: Sequence[int]) -> None:
     job = [int(number) for number in numbers]  # type: ignore[attr-defined]
     job[1:5] = fds
     flat = [int(number) for row in rows for number in row]  # type: ignore[attr-defined]
-    shim = ctypes.CDLL(str(arguments["shim"]))
-    status = shim.tw_run(
+    status = _shim(str(arguments["shim"])).tw_run(
         (ctypes.c_int64 * len(job))(*job),
         (ctypes.c_int64 * max(len(flat), 1))(*flat),
         os.fsencode(str(arguments["library"])),

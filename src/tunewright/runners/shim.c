@@ -165,6 +165,9 @@ static void allocate(struct region *r, size_t bytes, size_t guard)
     r->high = low + guard + body + guard;
     r->start = low + guard + body - padded;
     r->end = r->start + bytes;
+#ifdef MADV_POPULATE_WRITE
+    madvise(low + guard, body, MADV_POPULATE_WRITE); /* only faster; older kernels refuse */
+#endif
     memset(low + guard, CANARY, (size_t)(r->start - (low + guard)));
     memset(r->end, CANARY, padded - bytes);
     r->low = low; /* last: a region is looked at only when complete */
@@ -287,12 +290,13 @@ int tw_run(const int64_t *job, const int64_t (*rows)[A_COLUMNS], const char *lib
 
     page[P_STAGE] = S_PREPARING;
     if (job[J_PRISTINE]) {
-        pristine = mmap(0, (size_t)job[J_PRISTINE], PROT_READ, MAP_SHARED, (int)job[J_PRISTINE_FD], 0);
+        pristine = mmap(0, (size_t)job[J_PRISTINE], PROT_READ, MAP_SHARED | MAP_POPULATE, (int)job[J_PRISTINE_FD], 0);
         if (pristine == MAP_FAILED)
             fail("no memory to map the inputs");
     }
     if (job[J_OUTPUT]) {
-        output = mmap(0, (size_t)job[J_OUTPUT], PROT_READ | PROT_WRITE, MAP_SHARED, (int)job[J_OUTPUT_FD], 0);
+        output = mmap(0, (size_t)job[J_OUTPUT], PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      (int)job[J_OUTPUT_FD], 0);
         if (output == MAP_FAILED)
             fail("no memory to map the outputs");
     }
