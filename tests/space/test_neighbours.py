@@ -115,6 +115,11 @@ def test_id_outside_the_space_is_refused(number: int) -> None:
             question(number)
 
 
+def test_id_that_is_no_integer_is_refused() -> None:
+    with pytest.raises(SpaceError, match=r"an integer, not 0\.5"):
+        SearchSpace({"x": [1, 2]}).config(0.5)  # type: ignore[arg-type]
+
+
 def test_huge_space_is_counted_sampled_and_walked_unlisted() -> None:
     parameters = {f"p{i}": list(range(1, 33)) for i in range(24)}
     rules = [f"p{i} * p{i + 1} <= 64" for i in range(0, 24, 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from collections.abc import Mapping
 from enum import Enum, IntEnum
 from random import Random
@@ -476,6 +477,14 @@ def test_file_that_holds_no_space_is_refused_by_name(content: bytes, tmp_path: P
     (tmp_path / "other.npz").write_bytes(content)
     with pytest.raises(SpaceError, match=r"other\.npz"):
         SearchSpace.load(tmp_path / "other.npz")
+
+
+def test_pickled_space_is_the_same_and_keeps_functions_as_text() -> None:
+    space = SearchSpace({"x": [1, 2, 3], "y": [1, 2]}, [lambda x, y: x > y, "x < 9"])
+    again = pickle.loads(pickle.dumps(space))  # noqa: S301 - our own
+    assert again == space
+    assert [constraint.text for constraint in again.constraints] == ["<lambda>(x, y)", "x < 9"]
+    assert again.neighbors(0) == space.neighbors(0)
 
 
 def test_missing_file_is_refused_by_name(tmp_path: Path) -> None:

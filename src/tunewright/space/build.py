@@ -77,9 +77,9 @@ def _failure(
 ) -> tuple[int, str]:
     census = _census(parts, domains)
     scope = join_names(tuple(constraint.parameters)) or "no parameters"
-    what = "divides by zero or overflows"
-    if isinstance(constraint.rule, str) and "**" not in constraint.rule:
-        what = "divides by zero"
+    what = "ends in an arithmetic error"
+    if isinstance(constraint.rule, str):
+        what = "divides by zero or overflows" if "**" in constraint.rule else "divides by zero"
     if census is None:
         return met, (
             f"constraint {constraint.text!r} {what} for {met} combinations of {scope} that were checked; "

@@ -95,12 +95,14 @@ class FunctionCondition:
         self.domains = domains
         self.whole = isinstance(constraint.rule, WholeConfiguration)
         self.scope = tuple(constraint.parameters)
+        self._choices = [domains[name].values for name in self.scope]
         self._keywords = () if self.whole else _keyword_only(constraint.rule)
 
     def extend(self, names: Sequence[str]) -> None:
         """Add parameters to the scope, kept in the space's order."""
         wanted = {*self.scope, *names}
         self.scope = tuple(name for name in self.domains if name in wanted)
+        self._choices = [self.domains[name].values for name in self.scope]
 
     def probe(self) -> None:
         """Find a first scope: what the function reads for the first value of every parameter."""
@@ -122,7 +124,9 @@ class FunctionCondition:
             OutsideScopeSignal: it reads more than the scope.
             ConstraintError: it raises anything but an ArithmeticError.
         """
-        config = {name: self.domains[name].values[code] for name, code in zip(self.scope, codes, strict=True)}
+        config = {
+            name: choices[code] for name, choices, code in zip(self.scope, self._choices, codes, strict=True)
+        }
         return self._outcome(config)
 
     def holds_for(self, config: Mapping[str, Value]) -> bool:

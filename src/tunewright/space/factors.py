@@ -53,7 +53,10 @@ class Factors:
         Raises:
             SpaceError: an id outside 0..size-1.
         """
-        rest = operator.index(id)
+        try:
+            rest = operator.index(id)
+        except TypeError as error:
+            raise SpaceError(f"a configuration's id is an integer, not {id!r}") from error
         if not 0 <= rest < self.size:
             raise SpaceError(f"there is no configuration {id}; ids are 0 to {self.size - 1}")
         rows = []

@@ -31,7 +31,7 @@ Indices = npt.NDArray[np.intp]
 
 MAX_ROWS = 50_000_000
 MAX_GRID = 1_000_000_000
-MAX_CALLS = 20_000_000
+MAX_CALLS = 5_000_000
 BLOCK = 1 << 18
 
 
@@ -324,12 +324,16 @@ def _call(
     for name in condition.scope:
         axis = grid.axis_of[name]
         columns.append(grid.axes[axis][name][points[axis]].tolist())
+    distinct = len(grid.axis_of) == len(condition.scope)
     known: dict[tuple[int, ...], bool | None] = {}
     keep = np.zeros(count, dtype=np.bool_)
     for row, codes in enumerate(zip(*columns, strict=True) if columns else itertools.repeat((), count)):
-        if codes not in known:
-            known[codes] = condition.outcome(codes)
-        answer = known[codes]
+        if distinct:
+            answer = condition.outcome(codes)
+        elif codes in known:
+            answer = known[codes]
+        else:
+            answer = known[codes] = condition.outcome(codes)
         if answer is None:
             failed[condition.owner] = failed.get(condition.owner, 0) + 1
             if wrong is not None:

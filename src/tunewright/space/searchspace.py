@@ -26,11 +26,11 @@ from tunewright.space.identity import Difference, compare, digest
 from tunewright.space.parameters import Value, check_parameters, show
 from tunewright.space.recorded import code_columns
 from tunewright.space.spread import spread
-from tunewright.space.storage import Parts, read, write
+from tunewright.space.storage import Parts, as_text, read, write
 from tunewright.space.view import distances, features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["GroupInfo", "SearchSpace"]
 
@@ -179,6 +179,11 @@ class SearchSpace:
 
     def __repr__(self) -> str:
         return f"SearchSpace({self.size} of {self.cartesian} configurations of {', '.join(self._values)})"
+
+    def __reduce__(self) -> tuple[Callable[[Parts], SearchSpace], tuple[Parts]]:
+        constraints = tuple(as_text(constraint) for constraint in self._constraints)
+        parts = Parts(self._values, constraints, self._constants, self._factors.groups, self._notes)
+        return self._from_parts, (parts,)
 
     def noted(self, notes: Sequence[str]) -> SearchSpace:
         """Return the same space with more notes."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Parts", "read", "write"]
+__all__ = ["Parts", "as_text", "read", "write"]
 
 FORMAT = "tunewright search space"
 VERSION = 1
@@ -33,6 +33,13 @@ class Parts:
     constants: Mapping[str, Value]
     groups: tuple[Group, ...]
     notes: tuple[str, ...]
+
+
+def as_text(constraint: Constraint) -> Constraint:
+    """Return a constraint that leaves this process: an expression as it is, of a function the text."""
+    if isinstance(constraint.rule, str):
+        return constraint
+    return Constraint(None, constraint.parameters, constraint.text, constraint.errors)
 
 
 def write(path: Path, parts: Parts) -> None:
