@@ -90,13 +90,18 @@ class FunctionCondition:
         if constraint.rule is None or isinstance(constraint.rule, str):
             raise AssertionError("an expression is no function")
         self.owner = owner
-        self.text = constraint.text
+        self.name = constraint.label
         self.function = constraint.rule
         self.domains = domains
         self.whole = isinstance(constraint.rule, WholeConfiguration)
         self.scope = tuple(constraint.parameters)
         self._choices = [domains[name].values for name in self.scope]
         self._keywords = () if self.whole else _keyword_only(constraint.rule)
+
+    @property
+    def text(self) -> str:
+        """The function's name and the parameters that it is known to read."""
+        return f"{self.name}({', '.join(self.scope)})"
 
     def extend(self, names: Sequence[str]) -> None:
         """Add parameters to the scope, kept in the space's order."""

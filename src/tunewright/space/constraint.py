@@ -69,10 +69,12 @@ class Constraint:
         """The expression, or the function's name and parameters."""
         if isinstance(self.rule, str):
             return self.rule.strip()
-        if self.rule is None:
-            return self.name or "function"
-        name = self.name or getattr(self.rule, "__name__", type(self.rule).__name__)
-        return f"{name}({', '.join(self.parameters)})"
+        return self.label if self.rule is None else f"{self.label}({', '.join(self.parameters)})"
+
+    @property
+    def label(self) -> str:
+        """The name given, or the function's own."""
+        return self.name or str(getattr(self.rule, "__name__", type(self.rule).__name__))
 
     def __str__(self) -> str:
         return self.text

@@ -122,12 +122,14 @@ class NarrowGroup:
 
     def code_row(self, row: int) -> list[int]:
         """Return the value indices of one row."""
-        key = int(self._keys[row])
+        key = row if self.size == self.cartesian else int(self._keys[row])
         return [key // stride % radix for stride, radix in zip(self._strides, self.radices, strict=True)]
 
     def find(self, codes: Sequence[int]) -> int:
         """Return the row with these value indices, or -1."""
         key = sum(code * stride for code, stride in zip(codes, self._strides, strict=True))
+        if self.size == self.cartesian:
+            return key
         row = int(self._keys.searchsorted(key))
         return row if row < self.size and self._keys[row] == key else -1
 
