@@ -22,7 +22,7 @@ def pool(tmp_path):
 
 
 def make_pool(folder: Path, jobs: int = 1, wall_s: float = 60.0) -> CompilePool:
-    return CompilePool(folder, CompileLimits(wall_s, 1 << 32), jobs=jobs, cores=CORES, timing_core=max(CORES))
+    return CompilePool(folder, CompileLimits(wall_s, 1 << 32), jobs=jobs, cores=CORES, kept_free={max(CORES)})
 
 
 def recipe(folder: Path, name: str, script: str) -> Recipe:

@@ -3,6 +3,7 @@
 import math
 import os
 import shlex
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from tunewright.kernel.spec import (
 )
 from tunewright.measure import Status
 from tunewright.runners import host as host_module
-from tunewright.runners.host import HostRunner, cpu_name
+from tunewright.runners.host import HostRunner
 from tunewright.runners.session import clock_failure
 
 FAST = Measuring(sampling_s=0.005, samples_min=2, samples_max=6, timeout_s=20.0)
@@ -274,12 +275,19 @@ def test_the_task_says_what_is_tuned_where_and_with_what(make):
     assert task.toolchain
 
 
-def test_a_machine_without_cpuinfo_has_a_name_all_the_same(monkeypatch):
-    def missing(*_: object, **__: object) -> str:
-        raise FileNotFoundError
+def test_a_folder_from_which_no_library_can_be_loaded_is_told_at_once(make, monkeypatch):
+    monkeypatch.setattr(host_module, "forbids_programs", lambda folder: True)
+    with pytest.raises(RunnerError, match="TMPDIR"):
+        HostRunner(make(SCALE))
 
-    monkeypatch.setattr(host_module.Path, "read_text", missing)
-    assert cpu_name()
+
+def test_prepare_compiles_before_anything_is_measured(make):
+    with HostRunner(make(SCALE)) as runner:
+        runner.prepare([0])
+        library = Path(runner.command(0)[runner.command(0).index("-o") + 1])
+        last = time.monotonic() + 20
+        while not library.exists():
+            assert time.monotonic() < last
 
 
 def test_a_missing_compiler_is_named(make):

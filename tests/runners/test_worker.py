@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -178,6 +179,35 @@ def test_nothing_outlives_a_controller_that_is_killed(isolation, left_behind):
         controller.kill()
         assert len(pids) >= 4
         assert gone(pids)
+
+
+def test_an_interrupt_while_a_job_runs_ends_it_and_is_passed_on(worker, left_behind):
+    def interrupt(last: float) -> None:
+        raise KeyboardInterrupt
+
+    read, write = os.pipe()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            worker.run(JOBS, {"do": "hang"}, [write], limits=LIMITS, attend=interrupt)
+        assert left_behind() == []
+        assert worker.run(JOBS, {"do": "environment"}, limits=LIMITS).exit == 0
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_the_thread_that_started_a_worker_may_end_before_it(worker, left_behind):
+    pids = []
+
+    def first() -> None:
+        worker.run(JOBS, {"do": "print"}, limits=LIMITS)
+        pids.extend(left_behind())
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    thread.join()
+    assert worker.run(JOBS, {"do": "environment"}, limits=LIMITS).exit == 0
+    assert left_behind() == pids
 
 
 def test_a_closed_worker_refuses_work(worker):

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tunewright.errors import ConstraintError, SpecificationError
 from tunewright.kernel.spec import DTYPES, Argument, Init, Role
+from tunewright.runners.machine import memory_bytes
 from tunewright.runners.native import Kind
 from tunewright.space.expression import parse
 from tunewright.space.scalar import OversizeError, scalar
@@ -113,7 +114,7 @@ class Buffers:
         self.source_bytes = self.target_bytes = self.array_bytes = 0
         self.items = tuple(self._place(n, argument, problem) for n, argument in enumerate(arguments))
         self._fds: list[int] = []
-        needed, present = self.array_bytes + self.source_bytes + self.target_bytes, _memory_bytes()
+        needed, present = self.array_bytes + self.source_bytes + self.target_bytes, memory_bytes()
         if present and needed > present:
             raise SpecificationError(
                 f"the arrays need {needed >> 20} MiB with their copies, the machine has {present >> 20} MiB; "
@@ -197,14 +198,6 @@ class Buffers:
         self.__dict__.pop("_targets", None)
         while self._fds:
             os.close(self._fds.pop())
-
-
-def _memory_bytes() -> int:
-    """Memory of the machine; 0 when unknown."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return 0
 
 
 def _extent(expression: int | str, problem: Mapping[str, object], key: str) -> int:

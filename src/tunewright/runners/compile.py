@@ -94,11 +94,11 @@ class CompilePool:
         *,
         jobs: int,
         cores: Set[int],
-        timing_core: int,
+        kept_free: Set[int],
     ) -> None:
-        """Args: working: the compilers' directory; cores: to be used, the timing core too."""
+        """Args: working: the compilers' directory; cores: for them; kept_free: of these, the timing cores."""
         self._working, self._limits = working, limits
-        self._apart = set(cores) - {timing_core}
+        self._apart = set(cores) - kept_free
         self._cores = cores
         self._changed = threading.Condition()
         self._waiting: deque[Recipe] = deque()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,13 +20,14 @@ from tunewright.measure import Measurement, Status, Task
 from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
 from tunewright.runners.compile import CompileLimits, CompilePool, Library
 from tunewright.runners.isolation import Isolation
+from tunewright.runners.machine import core_threads, cpu_name, forbids_programs
 from tunewright.runners.session import JOB, Outcome, Run, Session, call_header
 from tunewright.runners.toolchain import Recipe, find_toolchain, kernel_recipe, library_recipe, macro_text
 from tunewright.runners.verify import Expected
 from tunewright.runners.worker import Layer, Worker
 from tunewright.space import SearchSpace
 
-__all__ = ["HostRunner", "cpu_name"]
+__all__ = ["HostRunner"]
 
 _SHIM = Path(__file__).with_name("shim.c")
 _SHIM_FLAGS = ("-O2", "-x", "c")
@@ -77,7 +77,7 @@ class HostRunner:
         self._lock = threading.RLock()
         self._expected: Expected | None = None
         self._closed = False
-        self._folder = tempfile.TemporaryDirectory(prefix="tunewright-")
+        self._folder = _temporary_folder()
         root = Path(self._folder.name)
         scratch = root / "scratch"
         scratch.mkdir()
@@ -86,7 +86,7 @@ class HostRunner:
             CompileLimits(kernel.measuring.compile_timeout_s, compile_memory_mib << 20),
             jobs=jobs or len(self._cores),
             cores=self._cores,
-            timing_core=self._core,
+            kept_free=core_threads(self._core),
         )
         self._worker = Worker([JOB], isolation=isolation)
         try:
@@ -323,6 +323,20 @@ class HostRunner:
         return outputs
 
 
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for what is compiled."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tunewright-")
+    except OSError as error:
+        raise RunnerError(f"no folder for temporary files ({error}); point TMPDIR to one") from error
+    if forbids_programs(Path(folder.name)):
+        folder.cleanup()
+        raise RunnerError(
+            f"libraries cannot be loaded from {folder.name!r} (mounted with noexec); point TMPDIR elsewhere"
+        )
+    return folder
+
+
 def _source_digest(kernel: Kernel) -> str:
     """sha256 of the source file."""
     try:
@@ -350,16 +364,3 @@ def _check_numbers(measuring: Measuring, jobs: int | None, compile_memory_mib: i
             raise SpecificationError(
                 f"must be above 0, got {getattr(measuring, name)!r}", key=f"measuring.{name}"
             )
-
-
-def cpu_name() -> str:
-    """The processor's name as the system gives it; ``unknown`` where it gives none."""
-    try:
-        text = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
-    except OSError:
-        return platform.machine() or "unknown"
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "model name" and value.strip():
-            return value.strip()
-    return platform.machine() or "unknown"

@@ -144,7 +144,11 @@ def enter_pid_namespace() -> None:
 
 def _parents() -> Iterator[tuple[int, int]]:
     """(process, parent) of everything in /proc."""
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - names, not paths
+    try:
+        entries = os.listdir("/proc")  # noqa: PTH208 - names, not paths
+    except OSError:
+        return
+    for entry in entries:
         if not entry.isdigit():
             continue
         try:

@@ -49,19 +49,24 @@ def main(arguments: Sequence[str]) -> NoReturn:
     fd, controller, namespace, filtered, *modules = arguments
     status = 1
     try:
-        die_with_parent(int(controller))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
         connection = socket.socket(fileno=int(fd))
-        status = _guard(connection, modules, namespace=namespace == "1", filtered=filtered == "1")
+        status = _guard(connection, int(controller), modules, namespace == "1", filtered == "1")
     except BaseException as error:  # whatever it is, the process ends here
         _say(error)
     finally:
         os._exit(status)
 
 
-def _guard(connection: socket.socket, modules: Sequence[str], *, namespace: bool, filtered: bool) -> int:
-    """Start the keeper proper below this process, and clean up after it."""
+def _guard(
+    connection: socket.socket, controller: int, modules: Sequence[str], namespace: bool, filtered: bool
+) -> int:
+    """Start the keeper proper below this process; clean up when it ends, and end it with the controller.
+
+    The controller is watched as a process: a parent-death signal would come when the thread that started
+    this process ends.
+    """
     note = "switched off"
     if namespace:
         try:
@@ -81,7 +86,12 @@ def _guard(connection: socket.socket, modules: Sequence[str], *, namespace: bool
         finally:
             os._exit(0)
     connection.close()
-    os.waitpid(keeper, 0)
+    poll = select.poll()
+    poll.register(os.pidfd_open(keeper), select.POLLIN)
+    with contextlib.suppress(ProcessLookupError):
+        poll.register(os.pidfd_open(controller), select.POLLIN)
+    if os.getppid() == controller:
+        poll.poll()
     end_descendants(me)
     return 0
 
@@ -147,6 +157,8 @@ class _Keeper:
                 return
             try:
                 answer = self._run(request, fds)
+            except OSError as error:
+                answer = {"lost": f"no process could be started: {error}"}
             finally:
                 for fd in fds:
                     os.close(fd)

@@ -186,6 +186,7 @@ class Worker:
             }
             last = time.monotonic() + limits.wall_s + _GRACE_S
             try:
+                keeper.connection.settimeout(_GRACE_S)
                 send(keeper.connection, request, fds)
                 if attend is not None:
                     attend(last)

@@ -1,0 +1,48 @@
+"""What this machine says about itself; everything here has an answer where files or tools are missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+__all__ = ["core_threads", "cpu_name", "forbids_programs", "memory_bytes"]
+
+
+def cpu_name() -> str:
+    """The processor's name as the system gives it, else its architecture; ``unknown`` without either."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
+    except OSError:
+        text = ""
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name" and value.strip():
+            return value.strip()
+    return platform.machine() or "unknown"
+
+
+def core_threads(cpu: int) -> frozenset[int]:
+    """The processors that share a core with this one, itself included."""
+    path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    found = {cpu}
+    try:
+        for part in path.read_text("ascii").strip().split(","):
+            first, _, last = part.partition("-")
+            found.update(range(int(first), int(last or first) + 1))
+    except (OSError, ValueError):
+        return frozenset({cpu})
+    return frozenset(found)
+
+
+def memory_bytes() -> int:
+    """Memory of the machine; 0 when unknown."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 0
+
+
+def forbids_programs(folder: Path) -> bool:
+    """Whether nothing in a folder may be executed or loaded as a library (mounted with noexec)."""
+    return bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
