@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: tune test check lock clean
+.PHONY: tune test check test-newest lock clean
 
 tune: $(VENV)/.run
 	$(BIN)/tunewright tune examples/matmul/matmul.toml --evaluations 60
@@ -28,6 +28,13 @@ lock: $(BIN)/python
 		--no-annotate --no-emit-index-url pyproject.toml -o requirements/run.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate --no-emit-index-url --group dev pyproject.toml -o requirements/dev.txt
+
+# The same tests against the newest dependencies that pyproject.toml allows; for a weekly job.
+test-newest:
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip --disable-pip-version-check install --quiet --upgrade pip
+	.venv-newest/bin/python -m pip --disable-pip-version-check install --quiet --upgrade . --group dev
+	.venv-newest/bin/python -m pytest tests
 
 clean:
 	rm -rf $(VENV) build dist

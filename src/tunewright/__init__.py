@@ -2,7 +2,7 @@
 
 from tunewright.budget import Budget, Clock
 from tunewright.errors import TunewrightError
-from tunewright.kernel import Argument, Kernel, Reference, Use, Verification, read_kernel
+from tunewright.kernel import Argument, Init, Kernel, Measuring, Reference, Role, Use, Verification, read_kernel
 from tunewright.measure import Measurement, Objective, Status, Task, Trial, TuningRun
 from tunewright.optimizers import load as load_optimizer
 from tunewright.plan import AskTell, Plan, drive
@@ -16,12 +16,15 @@ __all__ = [
     "AskTell",
     "Budget",
     "Clock",
+    "Init",
     "Kernel",
     "Measurement",
+    "Measuring",
     "Objective",
     "Plan",
     "RecordedSpace",
     "Reference",
+    "Role",
     "SearchSpace",
     "Status",
     "Task",

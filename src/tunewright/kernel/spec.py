@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tunewright.errors import OptionError
+from tunewright.errors import OptionError, SpecificationError
 from tunewright.measure import Objective
 from tunewright.space import Constraint, SearchSpace
 
@@ -86,6 +86,16 @@ class Argument:
     file: Path | None = None
     value: int | float | str | None = None
 
+    def __post_init__(self) -> None:
+        """Accept plain texts for the enumerations."""
+        for field_name, kind in (("role", Role), ("init", Init)):
+            given = getattr(self, field_name)
+            try:
+                object.__setattr__(self, field_name, kind(given))
+            except ValueError:
+                choices = ", ".join(kind)
+                raise SpecificationError(f"{given!r} is not one of {choices}", key=f"{self.name}.{field_name}") from None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
@@ -114,6 +124,10 @@ class Reference:
     source: Path
     entry: str
     flags: tuple[str, ...] = ("-O2",)
+
+    def __post_init__(self) -> None:
+        """Accept a path as text."""
+        object.__setattr__(self, "source", Path(self.source))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +240,10 @@ class Kernel:
     objective: Objective = Objective()
     verification: Verification = Verification()
     measuring: Measuring = Measuring()
+
+    def __post_init__(self) -> None:
+        """Accept a path as text."""
+        object.__setattr__(self, "source", Path(self.source))
 
     @cached_property
     def space(self) -> SearchSpace:
