@@ -267,6 +267,31 @@ def test_evaluation_in_blocks_gives_the_same_space(monkeypatch: pytest.MonkeyPat
     assert SearchSpace(parameters, rules).digest == whole.digest
 
 
+def test_group_of_very_many_parameters_is_joined_and_found() -> None:
+    names = [f"p{i}" for i in range(30)]
+    rules = [f"{a} == {b}" for a, b in itertools.pairwise(names[:28])]
+    rules.append(" + ".join(names[:28]) + " == 28 * p28")
+    space = SearchSpace({name: range(10) for name in names}, rules)
+    assert space.size == 100
+    assert [space.find(space.config(number)) for number in range(100)] == list(range(100))
+    assert space.neighbors(5, "single") == (0, 1, 2, 3, 4, 6, 7, 8, 9)
+    assert len(space.neighbors(55, "box")) == 8
+
+
+def test_errors_of_a_function_are_counted_over_all_that_it_reads() -> None:
+    def rule(config: Mapping[str, int]) -> bool:
+        return 4 % config["a"] == 0 if config["b"] else 4 % config["c"] == 1
+
+    space = SearchSpace({"a": [0, 1, 2], "b": [1, 0], "c": [1, 3, 0]}, [rule])
+    assert space.constraints[0].errors == 3 + 3
+    assert space.notes == (
+        (
+            "constraint 'rule(a, b, c)' ends in an arithmetic error for 6 of 18 combinations of a, b, c; "
+            "they count as invalid"
+        ),
+    )
+
+
 # Questions.
 
 
