@@ -21,7 +21,7 @@ from tunewright.runners.isolation import Limits
 from tunewright.runners.native import Kind, Page, page_bytes
 from tunewright.runners.worker import JobEnd, Worker
 
-__all__ = ["JOB", "Outcome", "Run", "Session", "call_header", "clock_failure"]
+__all__ = ["JOB", "Outcome", "Run", "Launcher", "call_header", "clock_failure"]
 
 JOB = "tunewright.runners.native"
 
@@ -98,7 +98,7 @@ class _Talk:
     wrong_later: str = ""
 
 
-class Session:
+class Launcher:
     """Runs libraries for one kernel, one at a time."""
 
     def __init__(
