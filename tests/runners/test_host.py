@@ -24,8 +24,9 @@ from tunewright.kernel.spec import (
 )
 from tunewright.measure import Status
 from tunewright.runners import host as host_module
+from tunewright.runners.compile import CompilePool
 from tunewright.runners.host import HostRunner
-from tunewright.runners.session import clock_failure
+from tunewright.runners.launch import clock_failure
 
 FAST = Measuring(sampling_s=0.005, samples_min=2, samples_max=6, timeout_s=20.0)
 SCALE = "void kernel(const float *a, float *c, int n) { for (int i = 0; i < n; i++) c[i] = FACTOR * a[i]; }\n"
@@ -261,6 +262,27 @@ def test_a_single_thread_is_pinned_to_one_core(make):
     assert [m.status for m in measured(make(text, verification=Verification(files={"c": expected})))] == [
         Status.OK
     ]
+
+
+@pytest.mark.parametrize(("threads", "used"), [(1, ["timed"]), (2, ["quiet"])])
+def test_compilers_are_kept_away_from_what_is_timed(make, monkeypatch, threads, used):
+    seen = []
+
+    def spy(name, wrapped):
+        def context(pool):
+            seen.append(name)
+            return wrapped(pool)
+
+        monkeypatch.setattr(CompilePool, name, context)
+
+    spy("timed", CompilePool.timed)
+    spy("quiet", CompilePool.quiet)
+    kernel = make(SCALE, threads=threads)
+    with HostRunner(kernel) as runner:
+        assert [m.status for m in runner.measure([0])] == [Status.OK]
+        assert seen == used
+        runner.remeasure([0], 1)
+        assert seen == [*used, "quiet"]
 
 
 def test_a_configuration_whose_threads_make_no_sense_is_invalid(make):

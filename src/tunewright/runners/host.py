@@ -21,7 +21,7 @@ from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
 from tunewright.runners.compile import CompileLimits, CompilePool, Library
 from tunewright.runners.isolation import Isolation
 from tunewright.runners.machine import core_threads, cpu_name, forbids_programs
-from tunewright.runners.session import JOB, Outcome, Run, Session, call_header
+from tunewright.runners.launch import JOB, Outcome, Run, Launcher, call_header
 from tunewright.runners.toolchain import Recipe, find_toolchain, kernel_recipe, library_recipe, macro_text
 from tunewright.runners.verify import Expected
 from tunewright.runners.worker import Layer, Worker
@@ -94,7 +94,7 @@ class HostRunner:
         except BaseException:
             self.close()
             raise
-        self._session = Session(self._worker, shim, self._buffers, kernel.measuring, scratch)
+        self._launcher = Launcher(self._worker, shim, self._buffers, kernel.measuring, scratch)
 
     def __enter__(self) -> Self:
         return self
@@ -235,7 +235,7 @@ class HostRunner:
     def _run(self, configuration: Mapping[str, Value], library: Path) -> Outcome:
         """Verify and time a compiled configuration."""
         threads = self._threads(configuration)
-        return self._session.run(
+        return self._launcher.run(
             Run(
                 library=library,
                 entry=self._kernel.entry,
@@ -293,7 +293,7 @@ class HostRunner:
         """Run something whose results are taken as right."""
         if library.path is None:
             raise RunnerError(f"{what} does not compile: {library.detail}")
-        outcome = self._session.run(
+        outcome = self._launcher.run(
             Run(
                 library=library.path,
                 entry=entry,
