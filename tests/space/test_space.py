@@ -24,7 +24,7 @@ from tunewright.errors import (
     SpaceError,
     SpaceTooLargeError,
 )
-from tunewright.space import Constraint, SearchSpace, group, join
+from tunewright.space import SearchSpace, group, join
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,125 +109,6 @@ def test_constraint_on_constants_alone_is_decided_once() -> None:
 def test_constraints_given_as_one_text_are_refused() -> None:
     with pytest.raises(ConstraintError, match="list of rules"):
         SearchSpace({"x": [1, 2]}, "x > 1")
-
-
-# Functions.
-
-
-def test_function_takes_parameters_by_argument_name(listed: Any) -> None:
-    space = SearchSpace({"a": [1, 2], "b": [1, 2]}, [lambda b, a: b > a])
-    assert listed(space) == [(1, 2)]
-    assert space.constraints[0].parameters == ("b", "a")
-
-
-def test_function_takes_keyword_only_arguments(listed: Any) -> None:
-    def rule(a: int, *, b: int, slack: int = 1) -> bool:
-        return b == a + slack
-
-    assert listed(SearchSpace({"a": [1, 2], "b": [1, 2, 3]}, [rule])) == [(1, 2), (2, 3)]
-
-
-def test_function_of_one_parameter_takes_its_value(listed: Any) -> None:
-    assert listed(SearchSpace({"a": [1, 2, 3], "b": [1]}, [lambda a: a % 2 == 1])) == [(1, 1), (3, 1)]
-
-
-def test_declared_function_takes_the_declared_parameters(listed: Any) -> None:
-    rule = Constraint(lambda *values: sum(values) == 4, parameters=("b", "a"), name="sums to four")
-    space = SearchSpace({"a": [1, 2, 3], "b": [1, 2, 3]}, [rule])
-    assert listed(space) == [(1, 3), (2, 2), (3, 1)]
-    assert space.constraints[0].text == "sums to four(b, a)"
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        (lambda a, bb: True, r"'bb'.*did you mean 'b'"),
-        (lambda: True, "names no argument"),
-        (lambda *values: True, "names no argument"),
-        (Constraint(lambda x: True, parameters=("c",)), "'c'"),
-        (5, "neither text nor a function"),
-    ],
-)
-def test_function_with_unusable_arguments_is_refused(rule: Any, message: str) -> None:
-    with pytest.raises(ConstraintError, match=message):
-        SearchSpace({"a": [1], "b": [1]}, [rule])
-
-
-def test_function_error_names_configuration_and_cause() -> None:
-    def rule(a: int) -> bool:
-        return [True][a]
-
-    with pytest.raises(ConstraintError, match=r"'rule\(a\)' raised IndexError.*a=1") as caught:
-        SearchSpace({"a": [0, 1]}, [rule])
-    assert isinstance(caught.value.__cause__, IndexError)
-
-
-def test_function_arithmetic_error_makes_a_configuration_invalid() -> None:
-    space = SearchSpace({"a": [0, 1, 2], "b": [1, 2]}, [lambda a: 2 % a == 0])
-    assert len(space) == 4
-    assert space.constraints[0].errors == 1
-
-
-def test_function_on_the_configuration_is_called_for_what_it_reads_only() -> None:
-    calls = []
-
-    def rule(config: Mapping[str, Any]) -> bool:
-        calls.append(1)
-        return bool(config["p0"] <= config["p1"] if config["p2"] else config["p3"] == 1)
-
-    parameters = {f"p{i}": [0, 1, 2] for i in range(12)}
-    space = SearchSpace(parameters, [rule])
-    assert space.constraints[0].parameters == ("p0", "p1", "p2", "p3")
-    assert len(calls) < 300
-    expected = sum((a <= b if c else d == 1) for a, b, c, d in itertools.product(range(3), repeat=4))
-    assert space.size == expected * 3**8
-    assert len(space.groups) == 9
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        lambda config: sum(config.values()) == 2,
-        lambda config: dict(**config)["a"] + config["b"] == 2,
-        lambda config: len([1 for name in config if config[name] == 1]) == 2,
-        lambda config: "nothing" not in config and config.get("zzz", 0) + config["a"] + config["b"] == 2,
-    ],
-)
-def test_function_may_use_the_configuration_as_any_mapping(rule: Any, listed: Any) -> None:
-    assert listed(SearchSpace({"a": [0, 1], "b": [0, 1]}, [rule])) == [(1, 1)]
-
-
-def test_function_that_swallows_exceptions_does_not_hide_what_it_reads(listed: Any) -> None:
-    def rule(config: Mapping[str, Any]) -> bool:
-        try:
-            return bool(config["a"] == config["b"])
-        except:  # noqa: E722 - some do
-            return False
-
-    assert listed(SearchSpace({"a": [0, 1], "b": [0, 1]}, [rule])) == [(0, 0), (1, 1)]
-
-
-def test_function_cannot_change_the_configuration() -> None:
-    def rule(config: dict[str, int]) -> bool:
-        config["a"] = 1
-        return True
-
-    with pytest.raises(ConstraintError, match="TypeError"):
-        SearchSpace({"a": [0, 1]}, [rule])
-
-
-def test_resolved_constraints_can_be_used_again() -> None:
-    space = SearchSpace(
-        {"a": [0, 1, 2], "b": [0, 1, 2]}, [lambda c: c["a"] < c["b"], lambda a, b: a + b < 3, "a != 1"]
-    )
-    assert SearchSpace(space.parameters, space.constraints) == space
-
-
-def test_function_whose_argument_is_a_parameter_by_accident_is_told_so() -> None:
-    with pytest.raises(
-        ConstraintError, match="its argument 'c' is a parameter, so it takes that value alone"
-    ):
-        SearchSpace({"a": [1], "c": [1]}, [lambda c: c["a"] == c["c"]])
 
 
 # Groups.
@@ -378,80 +259,6 @@ def test_fix_refuses_unknown_names_values_and_empty_results() -> None:
         space.fix(x=3)
     with pytest.raises(EmptySpaceError, match="x=2, y=2"):
         space.fix(x=2, y=2)
-
-
-# Identity.
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        ["a < b", "c != d"],
-        ["a < b and c != d"],
-        ["(c != d) == (a < b) == True"],
-        [lambda config: config["a"] < config["b"], lambda c, d: c != d],
-        ["b > a", "not c == d", "a >= 0 or a + b + c + d < -1"],
-    ],
-)
-def test_digest_does_not_depend_on_the_spelling_of_constraints(rules: list[Any]) -> None:
-    parameters = dict.fromkeys("abcd", range(4))
-    assert SearchSpace(parameters, rules) == SearchSpace(parameters, ["a < b", "c != d"])
-
-
-def test_digest_sees_factors_that_pairs_do_not_show() -> None:
-    parameters = dict.fromkeys("abcde", range(2))
-    apart = SearchSpace(parameters, ["(a + b + c) % 2 == 0", "d <= e"])
-    tied = SearchSpace(parameters, [lambda a, b, c, d, e: (a + b + c) % 2 == 0 and d <= e])
-    assert [len(space.groups) for space in (apart, tied)] == [2, 1]
-    assert apart.digest == tied.digest
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        SearchSpace({"x": [1, 2], "y": [1, 2]}, ["x >= y"]),
-        SearchSpace({"x": [1, 2], "y": [1, 2.0]}, ["x <= y"]),
-        SearchSpace({"y": [1, 2], "x": [1, 2]}, ["x <= y"]),
-        SearchSpace({"x": [2, 1], "y": [1, 2]}, ["x <= y"]),
-        SearchSpace({"x": [1, 2], "z": [1, 2]}, ["x <= z"]),
-    ],
-)
-def test_digest_differs_where_spaces_differ(other: SearchSpace) -> None:
-    space = SearchSpace({"x": [1, 2], "y": [1, 2]}, ["x <= y"])
-    assert space != other
-    assert space.difference(other)
-    assert str(space.difference(other)) != "the spaces are the same"
-    assert not space.difference(space)
-
-
-def test_listed_configurations_make_the_same_space(listed: Any) -> None:
-    space = SearchSpace({"x": [1, 2, 4], "m": ["a", "b"]}, ["x > 1 or m == 'b'"])
-    rows = listed(space)
-    Random(1).shuffle(rows)
-    again = SearchSpace.from_configurations({"x": [1, 2, 4], "m": ["a", "b"]}, rows)
-    assert again == space
-    assert listed(again) == sorted(rows)
-    assert SearchSpace.from_configurations(space.parameters, space.codes) == space
-    assert again.why_invalid({"x": 1, "m": "a"}) == [
-        "it is not among the valid configurations that the space was made from"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([(1, 1), (2, 1), (1, 1)], r"x=1, y=1\) is given 2 times|x=1, y=1 is given 2 times"),
-        ([(1, 3)], "y = 3 is not one of its values 1, 2"),
-        ([(1,)], "has 1 values"),
-        ([], "no configuration is left"),
-        (np.array([[0, 2]]), "'y' run from 2 to 2"),
-        (np.array([[0.5, 1.0]]), "type float64"),
-        (np.array([0, 1]), "shape"),
-    ],
-)
-def test_listed_configurations_are_checked(rows: Any, message: str) -> None:
-    with pytest.raises(SpaceError, match=message):
-        SearchSpace.from_configurations({"x": [1, 2], "y": [1, 2]}, rows)
 
 
 # Numeric view.
