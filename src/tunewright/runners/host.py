@@ -20,8 +20,8 @@ from tunewright.measure import Measurement, Status, Task
 from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
 from tunewright.runners.compile import CompileLimits, CompilePool, Library
 from tunewright.runners.isolation import Isolation
+from tunewright.runners.launch import JOB, Launcher, Outcome, Run, call_header
 from tunewright.runners.machine import core_threads, cpu_name, forbids_programs
-from tunewright.runners.launch import JOB, Outcome, Run, Launcher, call_header
 from tunewright.runners.toolchain import Recipe, find_toolchain, kernel_recipe, library_recipe, macro_text
 from tunewright.runners.verify import Expected
 from tunewright.runners.worker import Layer, Worker

@@ -21,7 +21,7 @@ from tunewright.runners.isolation import Limits
 from tunewright.runners.native import Kind, Page, page_bytes
 from tunewright.runners.worker import JobEnd, Worker
 
-__all__ = ["JOB", "Outcome", "Run", "Launcher", "call_header", "clock_failure"]
+__all__ = ["JOB", "Launcher", "Outcome", "Run", "call_header", "clock_failure"]
 
 JOB = "tunewright.runners.native"
 
