@@ -28,10 +28,10 @@ def main() -> None:
         assert decision.default is not None
         gflop = 2 * n**3 / 1e6
         print(
-            f"N = {n}: default {gflop / decision.default.cost:.0f} GFLOP/s, tuned {gflop / decision.best.cost:.0f} "
-            f"GFLOP/s, speed-up {decision.speedup:.2f} ({decision.speedup_low:.2f} to {decision.speedup_high:.2f}; "
-            f"required {required:g}); {len(run.trials)} evaluations, {run.clock_s:.0f} s of tuning; "
-            f"{kernel.space.config(decision.best.id)}",
+            f"N = {n}: default {gflop / decision.default.cost:.0f} GFLOP/s, "
+            f"tuned {gflop / decision.best.cost:.0f} GFLOP/s, speed-up {decision.speedup:.2f} "
+            f"({decision.speedup_low:.2f} to {decision.speedup_high:.2f}; required {required:g}); "
+            f"{len(run.trials)} evaluations, {run.clock_s:.0f} s; {kernel.space.config(decision.best.id)}",
             flush=True,
         )
 

@@ -2,9 +2,9 @@
 
     python benchmarks/replay.py [--data DIR] [--kernel-tuner-python PATH]
 
-Runs the random plan and local search over dedispersion_milo/A100 in batches of one until the space is exhausted,
-and prints the median and the range of several runs. With a Python that has Kernel Tuner 1.5.0, its simulation mode
-runs random_sample on the same file in between, and the ratio is printed.
+Runs the random plan and local search over dedispersion_milo/A100 in batches of one until the space is
+exhausted, and prints the median and the range of several runs. With a Python that has Kernel Tuner 1.5.0, its
+simulation mode runs random_sample on the same file in between, and the ratio is printed.
 """
 
 import argparse
@@ -81,7 +81,9 @@ def main() -> None:
     peer: list[float] = []
     for run in range(RUNS):
         for name, rates in figures.items():
-            rates.append(evaluations_per_second(read_cache(cache), name, run))  # read anew: cold neighbour caches
+            rates.append(
+                evaluations_per_second(read_cache(cache), name, run)
+            )  # read anew: cold neighbour caches
         if options.kernel_tuner_python and run < 3:
             peer.append(kernel_tuner_per_second(options.kernel_tuner_python, cache))
     for name, rates in figures.items():
@@ -90,7 +92,9 @@ def main() -> None:
             f"{max(rates):,.0f}); required {REQUIRED[name]:,}"
         )
     if peer:
-        print(f"kernel_tuner  {median(peer):9,.0f} results/s in simulation mode, random_sample, 4,000 results")
+        print(
+            f"kernel_tuner  {median(peer):9,.0f} results/s in simulation mode, random_sample, 4,000 results"
+        )
         print(f"ratio         {median(figures['random']) / median(peer):9,.0f}")
 
 

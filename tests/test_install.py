@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tunewright
-from tunewright.runners.host import cpu_name
+from tunewright.runners.machine import cpu_name
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "src" / "tunewright").rglob("*.py"))
@@ -35,11 +35,17 @@ def test_u176_the_lock_files_name_every_dependency_with_hashes() -> None:
 def test_u177_no_message_shows_a_placeholder(source: Path) -> None:
     """A text with '{name}' that is no f-string and is not formatted would reach the user as it stands."""
     tree = ast.parse(source.read_text())
-    formatted = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    formatted = {
+        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             for part in ast.walk(node.exc):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in formatted:
+                if (
+                    isinstance(part, ast.Constant)
+                    and isinstance(part.value, str)
+                    and id(part) not in formatted
+                ):
                     assert not re.search(r"\{[a-z_.]+\}", part.value), f"line {part.lineno}: {part.value!r}"
 
 
@@ -66,7 +72,8 @@ def test_u179_a_machine_without_system_tools_is_still_described(tmp_path: Path) 
 
 
 def test_u180_no_optional_package_is_imported_at_the_start() -> None:
-    code = "import sys, tunewright; print([m for m in ('scipy', 'torch', 'kernel_tuner', 'pyopencl') if m in sys.modules])"
+    heavy = "('scipy', 'torch', 'kernel_tuner', 'pyopencl')"
+    code = f"import sys, tunewright; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

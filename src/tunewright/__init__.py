@@ -2,7 +2,17 @@
 
 from tunewright.budget import Budget, Clock
 from tunewright.errors import TunewrightError
-from tunewright.kernel import Argument, Init, Kernel, Measuring, Reference, Role, Use, Verification, read_kernel
+from tunewright.kernel import (
+    Argument,
+    Init,
+    Kernel,
+    Measuring,
+    Reference,
+    Role,
+    Use,
+    Verification,
+    read_kernel,
+)
 from tunewright.measure import Measurement, Objective, Status, Task, Trial, TuningRun
 from tunewright.optimizers import load as load_optimizer
 from tunewright.plan import AskTell, Plan, drive

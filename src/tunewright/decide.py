@@ -15,8 +15,8 @@ __all__ = ["decide", "median_interval"]
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
     """A distribution-free interval for the median from order statistics.
 
-    The narrowest symmetric pair of order statistics that covers the median with at least `confidence`. Fewer than
-    six values cannot reach 95 %: the interval is then their whole range.
+    The narrowest symmetric pair of order statistics that covers the median with at least `confidence`. Fewer
+    than six values cannot reach 95 %: the interval is then their whole range.
 
     Raises:
         OptionError: no values.
@@ -41,8 +41,9 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[
 def decide(rounds: Mapping[int, Sequence[float]], default: int | None) -> Decision | None:
     """Choose the best of configurations that were measured in the same interleaved rounds.
 
-    The best has the least median. Another one ties with it when the 95 % interval of the median of their paired
-    ratios, round by round, contains 1. The speed-up over the default is the median of paired ratios too.
+    The best has the least median. Another one ties with it when the 95 % interval of the median of their
+    paired ratios, round by round, contains 1. The speed-up over the default is the median of paired ratios
+    too.
 
     Args:
         rounds: for each id the cost of every round, equally many each; ``inf`` in a round excludes the id.

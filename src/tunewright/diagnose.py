@@ -17,7 +17,8 @@ from statistics import median, quantiles
 from tunewright.errors import RunnerError
 from tunewright.kernel import Argument, Kernel, Measuring, Role, Verification
 from tunewright.measure import Status
-from tunewright.runners.host import HostRunner, cpu_name
+from tunewright.runners.host import HostRunner
+from tunewright.runners.machine import cpu_name
 from tunewright.runners.worker import Layer, layers
 
 __all__ = ["Compiler", "Diagnosis", "Noise", "diagnose"]
@@ -65,7 +66,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that `diagnose` found; what could not be found out is None or empty, with the reason beside it.
+    """Everything that `diagnose` found; None or empty, with the reason beside it, where it could not.
 
     Attributes:
         system: kernel name and release, and Python's version.
@@ -161,4 +162,6 @@ def _noise() -> Noise:
     cuts = quantiles(samples, n=20)
     middle = median(samples)
     calls = len(samples) + kernel.measuring.warmup
-    return Noise(middle, (cuts[-1] - cuts[0]) / middle, max(wall_ms - sum(samples) * calls / len(samples), 0.0))
+    return Noise(
+        middle, (cuts[-1] - cuts[0]) / middle, max(wall_ms - sum(samples) * calls / len(samples), 0.0)
+    )

@@ -1,8 +1,8 @@
 """The optimizer protocol, the driver that owns the loop, and ask/tell for people with their own harness.
 
-An optimizer is a generator function ``optimizer(space, budget, rng, *, start=(), ...)``. It yields lists of ids
-to evaluate and receives the list of their costs: lower is better, ``inf`` for a failure. The driver owns the
-budget, the clock, the memory of what was seen, and the stop.
+An optimizer is a generator function ``optimizer(space, budget, rng, *, start=(), ...)``. It yields lists of
+ids to evaluate and receives the list of their costs: lower is better, ``inf`` for a failure. The driver owns
+the budget, the clock, the memory of what was seen, and the stop.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 
 from tunewright.budget import Budget, Clock
-from tunewright.errors import OptimizerError, OptionError
+from tunewright.errors import OptimizerError, OptionError, RunnerError
 from tunewright.measure import Measurement, Objective, Stopped, Trial
 from tunewright.space import SearchSpace
 
@@ -51,13 +51,14 @@ class Outcome(NamedTuple):
         trials: distinct evaluations, in order.
         stopped: why it ended.
         repeats: proposals answered from memory.
-        failure: the exception that the optimizer raised, if it did (``stopped`` is then ``finished``).
+        failure: what ended the run early: the optimizer raised (``stopped`` is then ``finished``) or measuring
+            cannot go on (``interrupted``).
     """
 
     trials: tuple[Trial, ...]
     stopped: Stopped
     repeats: int
-    failure: OptimizerError | None = None
+    failure: OptimizerError | RunnerError | None = None
 
 
 class _Dialogue:
@@ -116,9 +117,9 @@ class _Dialogue:
             if in_a_row >= STALL_REPEATS:
                 return Stopped.STALLED
 
-    def _whole_numbers(self, ids: Sequence[int]) -> list[int]:
+    def _whole_numbers(self, ids: object) -> list[int]:
         """The ids as plain ints; numpy's integers are accepted, anything else is refused."""
-        if not isinstance(ids, Sequence | np.ndarray) or isinstance(ids, str):
+        if isinstance(ids, str) or not isinstance(ids, Sequence | np.ndarray):
             raise OptimizerError(f"the optimizer yielded {ids!r}; it must yield a list of ids")
         for i in ids:
             if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < self._size:
@@ -146,8 +147,8 @@ def drive(
 ) -> Outcome:
     """Run an optimizer against a runner until the budget, the optimizer or the space ends.
 
-    Ctrl-C (KeyboardInterrupt) ends the run as ``interrupted`` with all trials kept. An optimizer that raises or
-    breaks the protocol ends it too; `Outcome.failure` then says how, and the trials are kept.
+    Whatever ends the run, all trials are kept: Ctrl-C (KeyboardInterrupt) makes it ``interrupted``; an
+    optimizer that raises or breaks the protocol, or a runner that cannot go on, is told by `Outcome.failure`.
 
     Args:
         optimizer: the generator function.
@@ -159,15 +160,12 @@ def drive(
         start: ids that the optimizer tries first.
         options: hyper-parameters of the optimizer.
         on_trial: called after every trial.
-
-    Raises:
-        RunnerError: measuring as such cannot go on.
     """
     clock = Clock(budget)
     trials: list[Trial] = []
     dialogue = _Dialogue(optimizer(space, clock, rng, start=tuple(start), **(options or {})), space.size)
     stopped: Stopped | None = None
-    failure: OptimizerError | None = None
+    failure: OptimizerError | RunnerError | None = None
     unseen = dialogue.unseen
     value, measure, prepare, append = objective.value, runner.measure, runner.prepare, trials.append
     most = math.inf if budget.evaluations is None else budget.evaluations
@@ -205,6 +203,8 @@ def drive(
         stopped = Stopped.INTERRUPTED
     except OptimizerError as error:
         failure = error
+    except RunnerError as error:
+        stopped, failure = Stopped.INTERRUPTED, error
     dialogue.close()
     return Outcome(tuple(trials), stopped or Stopped.FINISHED, dialogue.repeats, failure)
 
@@ -269,7 +269,8 @@ class AskTell:
         """Report what was asked for.
 
         Args:
-            costs: one cost for each asked id, in the order asked, or a mapping from id to cost; lower is better,
+            costs: one cost for each asked id, in the order asked, or a mapping from id to cost; lower is
+                better,
                 ``inf`` for a failure.
             seconds: tuning seconds that it took, counted against a budget in seconds.
 

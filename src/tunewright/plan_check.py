@@ -62,9 +62,9 @@ class _Finding(NamedTuple):
 def check_optimizer(optimizer: Optimizer, *, exempt: Collection[str] = ()) -> tuple[str, ...]:
     """Check that an optimizer keeps the promises of the protocol.
 
-    Same seed, same proposals, in any process and for any hash seed; valid ids only; spaces of one configuration and
-    of one parameter; spaces where everything or nearly everything fails; costs scaled, shifted, zero and negative;
-    `start` first; no end before the budget is spent or the space exhausted.
+    Same seed, same proposals, in any process and for any hash seed; valid ids only; spaces of one
+    configuration and of one parameter; spaces where everything or nearly everything fails; costs scaled,
+    shifted, zero and negative; `start` first; no end before the budget is spent or the space exhausted.
 
     Args:
         optimizer: the generator function.
@@ -96,7 +96,12 @@ def check_optimizer(optimizer: Optimizer, *, exempt: Collection[str] = ()) -> tu
 def _landscape() -> SearchSpace:
     """A constrained space with numbers, switches and texts."""
     return SearchSpace(
-        {"x": [1, 2, 4, 8, 16, 32], "y": [1, 2, 3, 4, 5, 6], "on": [False, True], "order": ["ij", "ji", "tiled"]},
+        {
+            "x": [1, 2, 4, 8, 16, 32],
+            "y": [1, 2, 3, 4, 5, 6],
+            "on": [False, True],
+            "order": ["ij", "ji", "tiled"],
+        },
         ["x * y <= 64", "on or x < 32"],
     )
 
@@ -105,7 +110,11 @@ def _bowl(space: SearchSpace, i: int) -> float:
     """Small whole numbers, so that scaling by powers of two and shifting by whole numbers are exact."""
     c = space.config(i)
     return float(
-        1 + abs(int(c["x"]).bit_length() - 4) * 8 + (int(c["y"]) - 4) ** 2 + 16 * (c["order"] == "ij") + 4 * (not c["on"])
+        1
+        + abs(int(c["x"]).bit_length() - 4) * 8
+        + (int(c["y"]) - 4) ** 2
+        + 16 * (c["order"] == "ij")
+        + 4 * (not c["on"])
     )
 
 
@@ -203,11 +212,20 @@ def _other_processes(optimizer: Optimizer) -> tuple[tuple[str, ...], list[_Findi
     module, name = getattr(optimizer, "__module__", ""), getattr(optimizer, "__qualname__", "")
     code = f"from tunewright.plan_check import _proposals; _proposals({module!r}, {name!r})"
     here = json.dumps(_ids(_run(optimizer, _landscape(), _bowl)))
-    findings = []
+    findings: list[_Finding] = []
     for hash_seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": hash_seed,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        }
         done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=300
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
         )
         if done.returncode == _CANNOT_IMPORT:
             return (f"another process cannot import {module}.{name}: hash seeds were not checked",), findings

@@ -10,7 +10,7 @@ from typing import Any
 
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
-from tunewright.errors import OptionError, SpecificationError
+from tunewright.errors import OptionError, RunnerError, SpecificationError
 from tunewright.kernel import LANGUAGES, Kernel
 from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
@@ -44,8 +44,8 @@ def tune(
 ) -> TuningRun:
     """Compile, verify and time configurations until the budget is spent; measure the leaders again; decide.
 
-    The default configuration is the first trial of every run and takes part in the final comparison, so that the
-    result is never slower than what was there before, beyond noise.
+    The default configuration is the first trial of every run and takes part in the final comparison, so that
+    the result is never slower than what was there before, beyond noise.
 
     Args:
         kernel: what to tune.
@@ -66,7 +66,8 @@ def tune(
     name, plan = _resolve(optimizer, options)
     if kernel.language not in LANGUAGES:
         raise SpecificationError(
-            f"{kernel.language!r} kernels cannot be measured by this version; it measures {', '.join(LANGUAGES)}",
+            f"{kernel.language!r} kernels cannot be measured by this version; "
+            f"it measures {', '.join(LANGUAGES)}",
             key="language",
         )
     space, default, notes = _pinned(kernel, fix or {})
@@ -84,7 +85,11 @@ def tune(
         )
         decision = None
         if outcome.stopped is not Stopped.INTERRUPTED:
-            decision = _measure_leaders(kernel, runner, outcome.trials, default)
+            try:
+                decision = _measure_leaders(kernel, runner, outcome.trials, default)
+            except (KeyboardInterrupt, RunnerError) as error:
+                outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
+                notes = (*notes, f"the leaders were not measured again: {error or 'interrupted'}")
         return _run(runner.task, space, name, seed, outcome, decision, notes)
 
 
@@ -140,7 +145,9 @@ def _resolve(optimizer: str | Optimizer, options: Mapping[str, Any] | None) -> t
 def _start_first(optimizer: Optimizer) -> Optimizer:
     """The same optimizer, but `start` is evaluated even if it does not look at it."""
 
-    def plan(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int], **options: Any) -> Plan:
+    def plan(
+        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int], **options: Any
+    ) -> Plan:
         yield list(start)
         yield from optimizer(space, budget, rng, start=start, **options)
 
@@ -157,7 +164,11 @@ def _pinned(kernel: Kernel, fix: Mapping[str, Any]) -> tuple[SearchSpace, int, t
     if i is not None:
         return space, i, ()
     i = space.nearest(default)
-    return space, i, (f"the default is not valid with what is fixed; compared with {space.config(i)} instead",)
+    return (
+        space,
+        i,
+        (f"the default is not valid with what is fixed; compared with {space.config(i)} instead",),
+    )
 
 
 def _measure_leaders(
@@ -193,7 +204,7 @@ def _run(
     if outcome.failure is not None:
         if not outcome.trials:
             raise outcome.failure
-        notes = [*notes, f"the search ended early: {outcome.failure}"]
+        notes = [*notes, f"the run ended early: {outcome.failure}"]
     return TuningRun(
         task=task,
         space_digest=space.digest,

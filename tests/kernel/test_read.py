@@ -96,24 +96,56 @@ def test_u012_u013_problem_sizes_are_constants_in_constraints(spec: Path) -> Non
         ('entry = "add"', 'entri = "add"', "kernel.entry: is missing; is 'entri' meant"),
         ('threads = "T"', 'theads = "T"', "kernel.theads: unknown key; did you mean 'threads'"),
         ('source = "add.c"', 'source = "sub.c"', "kernel.source: the file"),
-        ('source = "add.c"', 'source = "add.c"\nlanguage = "fortran"', "kernel.language: 'fortran' is not one of c"),
-        ('dtype = "int32"', 'dtype = "int23"', r"arguments\[2\].dtype: 'int23' is not one of .* Did you mean 'int32'"),
+        (
+            'source = "add.c"',
+            'source = "add.c"\nlanguage = "fortran"',
+            "kernel.language: 'fortran' is not one of c",
+        ),
+        (
+            'dtype = "int32"',
+            'dtype = "int23"',
+            r"arguments\[2\].dtype: 'int23' is not one of .* Did you mean 'int32'",
+        ),
         ('role = "out"', 'role = "output"', r"arguments\[1\].role"),
         ('shape = ["N"]', "shape = []", r"arguments\[0\].shape: an array needs"),
         ('shape = ["N"]', "shape = [1.5]", r"arguments\[0\].shape"),
-        ('shape = ["N"]', "", r"arguments\[0\].shape: an array needs a list of extents .* a scalar needs a value"),
+        (
+            'shape = ["N"]',
+            "",
+            r"arguments\[0\].shape: an array needs a list of extents .* a scalar needs a value",
+        ),
         ("T = [1, 2]", "T = 3", "parameters.T: must be a list of values"),
         ('define = "BS"', 'define = "B S"', "parameters.BLOCK.define"),
         ('define = "BS"', "defin = 1", "parameters.BLOCK.defin: unknown key"),
         ("N = 64", "N = [64]", "problem.N"),
         ("rtol = 1e-5", "rtol = -1", "verification.rtol: must be at least 0"),
         ("rtol = 1e-5", 'rtol = "small"', "verification.rtol"),
-        ("rtol = 1e-5", 'reference = { source = "r.c", entry = "r" }', "verification.reference.source: the file"),
-        ("[verification]", "[measuring]\nsamples_min = 0\n[verification]", "measuring.samples_min: .* at least 1"),
-        ("[verification]", "[measuring]\ntimeout_s = 0\n[verification]", "measuring.timeout_s: must be above 0"),
-        ("[verification]", "[verifcation]\nskip = true\n[verification]", "verifcation: unknown key; did you mean 'verification'"),
+        (
+            "rtol = 1e-5",
+            'reference = { source = "r.c", entry = "r" }',
+            "verification.reference.source: the file",
+        ),
+        (
+            "[verification]",
+            "[measuring]\nsamples_min = 0\n[verification]",
+            "measuring.samples_min: .* at least 1",
+        ),
+        (
+            "[verification]",
+            "[measuring]\ntimeout_s = 0\n[verification]",
+            "measuring.timeout_s: must be above 0",
+        ),
+        (
+            "[verification]",
+            "[verifcation]\nskip = true\n[verification]",
+            "verifcation: unknown key; did you mean 'verification'",
+        ),
         ("[verification]", "[objective]\nreduction = 'best'\n[verification]", "objective.reduction"),
-        ('rules = ["BLOCK * T <= N"]', 'rules = "BLOCK * T <= N"', "constraints.rules: must be a list of texts"),
+        (
+            'rules = ["BLOCK * T <= N"]',
+            'rules = "BLOCK * T <= N"',
+            "constraints.rules: must be a list of texts",
+        ),
         ("[problem]", "problem = 3\n[x]", "problem"),
     ],
 )
@@ -127,7 +159,9 @@ def test_an_error_points_at_file_and_key(spec: Path, old: str, new: str, where: 
 @pytest.mark.parametrize("leaders", ["0", "-1", "0.0", "-0.5", "1.5", "nan", "inf", "true", '"all"'])
 def test_u027_the_number_of_leaders_is_whole_or_a_share(spec: Path, leaders: str) -> None:
     spec.write_text(spec.read_text() + f"[measuring]\nleaders = {leaders}\n")
-    with pytest.raises(SpecificationError, match=r"measuring\.leaders: .*whole number of at least 1 or a share"):
+    with pytest.raises(
+        SpecificationError, match=r"measuring\.leaders: .*whole number of at least 1 or a share"
+    ):
         read_kernel(spec)
 
 
@@ -175,7 +209,9 @@ def test_a_t1_file_is_read_as_a_kernel(shared_data: Path) -> None:
     assert kernel.default["block_size_x"] == 16
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"KernelSpecification": {}, "ConfigurationSpace": {}}', "{" * 9999])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"KernelSpecification": {}, "ConfigurationSpace": {}}', "{" * 9999]
+)
 def test_a_broken_t1_file_is_an_error_of_ours(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t1.json"
     path.write_text(text)

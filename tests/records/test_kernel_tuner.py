@@ -8,13 +8,19 @@ import pytest
 
 from tunewright.errors import RecordError
 from tunewright.measure import Status
-from tunewright.records import read_cache
 from tunewright.records import kernel_tuner as reader
+from tunewright.records import read_cache
 from tunewright.space import SearchSpace, read_t1_space
 
 
 def cache(**changes: Any) -> dict[str, Any]:
-    row = {"time": 2.0, "times": [1.0, 3.0], "compile_time": 100.0, "verification_time": 50.0, "benchmark_time": 10.0}
+    row = {
+        "time": 2.0,
+        "times": [1.0, 3.0],
+        "compile_time": 100.0,
+        "verification_time": 50.0,
+        "benchmark_time": 10.0,
+    }
     data: dict[str, Any] = {
         "device_name": "Some GPU",
         "kernel_name": "vector_add",
@@ -106,7 +112,9 @@ def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         ({"cache": {"64,a": []}}, "row '64,a'"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named_with_the_row(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_a_file_that_cannot_be_used_is_named_with_the_row(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     path = written(tmp_path, cache(**changes))
     with pytest.raises(RecordError, match=message) as error:
         read_cache(path)

@@ -1,8 +1,8 @@
 """The command line: parses, calls one function, prints.
 
 Exit codes: 0 success; 1 no configuration works; 2 the request cannot be carried out as given (option,
-specification, space, file); 3 this machine cannot measure (no compiler, a reference that fails); 130 interrupted
-by Ctrl-C, after the best so far was printed.
+specification, space, file); 3 this machine cannot measure (no compiler, a reference that fails); 130
+interrupted by Ctrl-C, after the best so far was printed.
 """
 
 from __future__ import annotations

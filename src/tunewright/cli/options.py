@@ -78,7 +78,10 @@ def add_search_options(parser: argparse.ArgumentParser, optimizer: str) -> None:
         help="seconds on the tuning clock at most (compile + verify + benchmark)",
     )
     parser.add_argument(
-        "--optimizer", default=optimizer, metavar="NAME", help="name, or path.py:function (default: %(default)s)"
+        "--optimizer",
+        default=optimizer,
+        metavar="NAME",
+        help="name, or path.py:function (default: %(default)s)",
     )
     parser.add_argument(
         "--option",

@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(data: dict[str, object]) -> None:
     print(
-        f"{data['recording']}: {data['optimizer']}, {data['evaluations']} evaluations, {data['repeats']} repeats, "
-        f"{data['seconds']:.1f} recorded seconds, stopped: {data['stopped']}"
+        f"{data['recording']}: {data['optimizer']}, {data['evaluations']} evaluations, "
+        f"{data['repeats']} repeats, {data['seconds']:.1f} recorded seconds, stopped: {data['stopped']}"
     )
     best = data["best"]
     if not isinstance(best, dict):

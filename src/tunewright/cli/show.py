@@ -66,9 +66,9 @@ def run_data(run: TuningRun, space: SearchSpace, unit: str) -> dict[str, Any]:
 def run_text(run: TuningRun, space: SearchSpace, unit: str) -> list[str]:
     """A finished run as lines for people."""
     data = run_data(run, space, unit)
+    spent = f"{data['evaluations']} of {space.size:,} configurations in {data['seconds']:.1f} s of tuning"
     lines = [
-        f"{data['evaluations']} of {space.size:,} configurations in {data['seconds']:.1f} s of tuning; "
-        f"stopped: {data['stopped']}; {failures_text(run.counts)}",
+        f"{spent}; stopped: {data['stopped']}; {failures_text(run.counts)}",
         *(f"  {row['count']} {row['status']}: {row['example']}" for row in data["failures"]),
     ]
     if data["configuration"] is None:
@@ -81,13 +81,17 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str) -> list[str]:
     if data["speedup"] is not None:
         low, high = data["speedup_interval"]
         lines.append(f"speedup  {data['speedup']:.2f} (95 % interval {low:.2f} to {high:.2f})")
-    for tie in data["ties"]:
-        lines.append(f"tie      {configuration_text(tie['configuration'])}  {tie['median']:.4g} {unit}")
+    lines += [
+        f"tie      {configuration_text(tie['configuration'])}  {tie['median']:.4g} {unit}"
+        for tie in data["ties"]
+    ]
     return [*lines, *(f"note: {note}" for note in run.notes)]
 
 
 def _amount(median: float, interval: list[float] | None) -> str:
-    return f"{median:.4g}" if interval is None else f"{median:.4g} (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
+    if interval is None:
+        return f"{median:.4g}"
+    return f"{median:.4g} (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
 
 
 def _leader(leader: Leader, space: SearchSpace) -> dict[str, Any]:

@@ -26,10 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fix", action="append", default=[], metavar="NAME=VALUE", help="pin a parameter; may be repeated"
     )
     parser.add_argument(
-        "--problem", action="append", default=[], metavar="NAME=VALUE", help="another problem size; may be repeated"
+        "--problem",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another problem size; may be repeated",
     )
     parser.add_argument(
-        "--jobs", type=whole_number, metavar="N", help="compilers at the same time (default: one for each core)"
+        "--jobs",
+        type=whole_number,
+        metavar="N",
+        help="compilers at the same time (default: one for each core)",
     )
 
 
@@ -39,7 +46,9 @@ def run(options: argparse.Namespace) -> int:
     sizes = assignments(options.problem)
     if unknown := sizes.keys() - kernel.problem.keys():
         known = ", ".join(kernel.problem) or "none"
-        raise OptionError(f"--problem {', '.join(sorted(unknown))}: no such problem size; {options.spec} has {known}")
+        raise OptionError(
+            f"--problem {', '.join(sorted(unknown))}: no such problem size; {options.spec} has {known}"
+        )
     if sizes:
         kernel = replace(kernel, problem={**kernel.problem, **sizes})
     evaluations = options.evaluations

@@ -129,11 +129,13 @@ def _argument(section: Section) -> Argument:
         shape = [shape]
     if not isinstance(shape, list) or not shape or not all(_is_extent(extent) for extent in shape):
         raise section.error(
-            f"an array needs a list of extents (numbers or expressions), a scalar needs a value; not {shape!r}",
+            f"an array needs a list of extents (numbers or texts), a scalar needs a value; not {shape!r}",
             "shape",
         )
     role = Role(section.choice("role", [role.value for role in Role], "in"))
-    init = Init(section.choice("init", [init.value for init in Init], "file" if section.has("file") else "random"))
+    init = Init(
+        section.choice("init", [init.value for init in Init], "file" if section.has("file") else "random")
+    )
     argument = Argument(
         name=name,
         dtype=dtype,
@@ -166,7 +168,9 @@ def _verification(section: Section) -> Verification:
     if section.has("reference"):
         plain = section.table("reference")
         reference = Reference(
-            source=plain.existing_file("source"), entry=plain.text("entry"), flags=plain.texts("flags", ("-O2",))
+            source=plain.existing_file("source"),
+            entry=plain.text("entry"),
+            flags=plain.texts("flags", ("-O2",)),
         )
         plain.finish()
     files = section.table("files")

@@ -55,7 +55,9 @@ class Role(enum.StrEnum):
 class Init(enum.StrEnum):
     """How an array is filled before each verification."""
 
-    RANDOM = "random"  # uniform in [0, 1) for floats, the full range 0..127 for integers, from `Argument.seed`
+    RANDOM = (
+        "random"  # uniform in [0, 1) for floats, the full range 0..127 for integers, from `Argument.seed`
+    )
     ZEROS = "zeros"
     ONES = "ones"
     RANGE = "range"  # 0, 1, 2, ... in C order, wrapped to the dtype
@@ -94,7 +96,9 @@ class Argument:
                 object.__setattr__(self, field_name, kind(given))
             except ValueError:
                 choices = ", ".join(kind)
-                raise SpecificationError(f"{given!r} is not one of {choices}", key=f"{self.name}.{field_name}") from None
+                raise SpecificationError(
+                    f"{given!r} is not one of {choices}", key=f"{self.name}.{field_name}"
+                ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +141,8 @@ class Verification:
     ``|out - expected| <= rtol * |expected| + atol`` for every element; integers must be equal.
 
     Attributes:
-        reference: a C reference; None with no files: the default configuration's own output is the expected one.
+        reference: a C reference; None with no files: the default configuration's own output is the expected
+            one.
         files: expected outputs by argument name, .npy files.
         rtol: relative tolerance; None: 32 * eps(dtype) * sqrt(longest extent of any array).
         atol: absolute tolerance; None: rtol times the root mean square of the expected array.
@@ -213,7 +218,8 @@ class Kernel:
         parameters: tunable parameters, name to ordered values.
         constraints: expressions or callables, see `SearchSpace`.
         problem: problem sizes; constants in every expression, and macros for the compiler.
-        default: the configuration a good programmer would write first; missing parameters take their first value.
+        default: the configuration a good programmer would write first; missing parameters take their first
+            value.
         uses: how a parameter reaches the compiler; by default as a macro of its own name.
         flags: compiler flags for every configuration.
         compiler: command; None: ``CC``/``CXX`` from the environment, else gcc or clang from PATH.
@@ -237,9 +243,9 @@ class Kernel:
     flags: Sequence[str] = ("-O3", "-march=native")
     compiler: str | None = None
     threads: int | str | None = None
-    objective: Objective = Objective()
-    verification: Verification = Verification()
-    measuring: Measuring = Measuring()
+    objective: Objective = field(default_factory=Objective)
+    verification: Verification = field(default_factory=Verification)
+    measuring: Measuring = field(default_factory=Measuring)
 
     def __post_init__(self) -> None:
         """Accept a path as text."""

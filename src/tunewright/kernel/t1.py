@@ -41,10 +41,15 @@ def read_t1_kernel(file: Path) -> Kernel:
     head = top.table("KernelSpecification")
     space = read_t1_space(file)
     sizes = head.raw("ProblemSize", [])
-    problem = {f"size_{axis}": size for axis, size in zip("xyz", sizes if isinstance(sizes, list) else [sizes])}
+    problem = {
+        f"size_{axis}": size
+        for axis, size in zip("xyz", sizes if isinstance(sizes, list) else [sizes], strict=False)
+    }
     flags = head.raw("CompilerOptions", [])
     entries = top.table("ConfigurationSpace").tables("TuningParameters")
-    default = {entry.text("Name"): _default(entry.raw("Default")) for entry in entries if entry.has("Default")}
+    default = {
+        entry.text("Name"): _default(entry.raw("Default")) for entry in entries if entry.has("Default")
+    }
     return Kernel(
         name=head.text("BenchmarkName", file.stem),
         language=head.text("Language").lower(),
@@ -79,5 +84,9 @@ def _argument(section: Section, problem: Mapping[str, object]) -> Argument:
     random = section.raw("FillType", "Random") == "Random"
     init = Init.RANDOM if random else (Init.ONES if fill == 1 else Init.ZEROS)
     return Argument(
-        name=name, dtype=dtype, shape=(size,), role=_ROLES.get(section.raw("AccessType"), Role.INOUT), init=init
+        name=name,
+        dtype=dtype,
+        shape=(size,),
+        role=_ROLES.get(section.raw("AccessType"), Role.INOUT),
+        init=init,
     )

@@ -1,4 +1,4 @@
-"""Optimizers, one file each, found by file name: ``optimizers/NAME.py`` holds a generator function ``NAME``."""
+"""Optimizers, one file each: ``optimizers/NAME.py`` holds a generator function ``NAME``."""
 
 from tunewright.optimizers.catalogue import hyperparameters, load, names
 

@@ -23,10 +23,10 @@ def annealing(
     patience: int = 100,
     neighborhood: str = "single",
 ) -> Plan:
-    """Single moves; a worse one is taken with a probability that falls with its size and with the budget spent.
+    """Single moves; a worse one is taken with a probability that falls with its size and over the budget.
 
-    The temperature is the running mean of the cost differences seen, times the share of the budget that is left,
-    so that the unit of the cost does not matter.
+    The temperature is the running mean of the cost differences seen, times the share of the budget that is
+    left, so that the unit of the cost does not matter.
 
     Args:
         space: where to search.

@@ -25,8 +25,9 @@ def differential_evolution(
 ) -> Plan:
     """Each member meets a trial made of itself, the best and two others; the better one stays.
 
-    The mutant is DE/current-to-best/1: ``x + F (best - x) + F (b - c)``, the crossover binomial. Differences are taken between value indices, rounded, kept inside each parameter's list, and moved to the
-    nearest valid configuration; a trial that was seen before gives way to an unseen neighbour of it.
+    The mutant is DE/current-to-best/1: ``x + F (best - x) + F (b - c)``, the crossover binomial. Differences
+    are taken between value indices, rounded, kept inside each parameter's list, and moved to the nearest
+    valid configuration; a trial that was seen before gives way to an unseen neighbour of it.
 
     Args:
         space: where to search.

@@ -23,10 +23,10 @@ def genetic(
     mutation: float = 0.3,
     tournament: int = 2,
 ) -> Plan:
-    """Survivors are the best of parents and children; children that were seen before are replaced by new ones.
+    """Survivors are the best of parents and children; a child seen before gives way to a new one.
 
-    A child begins as one parent and takes over values of the other, in random order, as long as each step is a
-    valid configuration; then, with some probability, it moves to a random neighbour.
+    A child begins as one parent and takes over values of the other, in random order, as long as each step is
+    a valid configuration; then, with some probability, it moves to a random neighbour.
 
     Args:
         space: where to search.
@@ -65,7 +65,7 @@ def genetic(
 
 
 def _cross(space: SearchSpace, mother: int, father: int, rng: Random) -> int:
-    """Walk from mother towards father over valid configurations, taking about half of the differing values."""
+    """Walk from mother towards father over valid configurations, taking about half of what differs."""
     child, goal = space.config(mother), space.config(father)
     differing = [name for name in child if child[name] != goal[name]]
     rng.shuffle(differing)

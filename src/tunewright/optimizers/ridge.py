@@ -36,9 +36,9 @@ def ridge(
 ) -> Plan:
     """Fit a linear model to the ranks of the costs, draw one of its posterior, propose its minimum; repeat.
 
-    Ranks become normal scores, so that no scale, shift or outlier of the costs matters; failures rank last. Part of
-    the proposals is taken among the neighbours of the best configuration so far. Thompson sampling: Russo et al.,
-    A Tutorial on Thompson Sampling, 2018.
+    Ranks become normal scores, so that no scale, shift or outlier of the costs matters; failures rank last.
+    Part of the proposals is taken among the neighbours of the best configuration so far. Thompson sampling:
+    Russo et al., A Tutorial on Thompson Sampling, 2018.
 
     Args:
         space: where to search.
@@ -63,7 +63,7 @@ def ridge(
             fitted = len(ids)
         chosen: list[int] = []
         for _ in range(batch):
-            weights = model.sample(normals.standard_normal(pool.features.columns))
+            weights = model.draw(normals.standard_normal((pool.features.columns,)))
             fx, x = min(zip(costs, ids, strict=True))
             i = pool.best_near(x, weights) if fx < inf and rng.random() < local else None
             if i is None:

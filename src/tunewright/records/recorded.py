@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tunewright.errors import RecordError
@@ -27,20 +26,22 @@ class RecordedSpace:
     task: Task
     space: SearchSpace
     measurements: tuple[Measurement, ...]
-    objective: Objective = Objective()
+    objective: Objective = field(default_factory=Objective)
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         if len(self.measurements) != self.space.size:
             raise RecordError(
-                f"{self.task.label}: {len(self.measurements)} measurements for {self.space.size} configurations"
+                f"{self.task.label}: {len(self.measurements)} measurements "
+                f"for {self.space.size} configurations"
             )
 
     def onto(self, space: SearchSpace) -> tuple[RecordedSpace, str]:
         """The rows that another definition of the space shares with this one, and what differs.
 
         Args:
-            space: the new definition; it must have the same parameters, its values and constraints may differ.
+            space: the new definition; it must have the same parameters, its values and constraints may
+                differ.
 
         Returns:
             The recording restricted to the configurations that both have, and a text of the differences with
@@ -54,23 +55,22 @@ class RecordedSpace:
             raise RecordError(f"{self.task.label}: the recording has other parameters: {difference}")
         if space.digest == self.space.digest:
             return self, ""
-        shared: list[Mapping[str, object]] = []
-        for i in range(self.space.size):
-            configuration = self.space.config(i)
-            if space.find(configuration) is not None:
-                shared.append(configuration)
+        every = map(self.space.config, range(self.space.size))
+        shared = [configuration for configuration in every if space.find(configuration) is not None]
         if not shared:
-            raise RecordError(f"{self.task.label}: no recorded configuration is in the space asked for: {difference}")
+            raise RecordError(
+                f"{self.task.label}: no recorded configuration is in the space asked for: {difference}"
+            )
         names = self.space.names
         part = SearchSpace.from_configurations(
-            {name: values for name, values in self.space.parameters.items()},
+            self.space.parameters,
             [tuple(configuration[name] for name in names) for configuration in shared],
         )
         rows: list[Measurement | None] = [None] * part.size
         for configuration in shared:
             here, there = self.space.find(configuration), part.find(configuration)
-            assert here is not None and there is not None  # noqa: S101
-            rows[there] = self.measurements[here]
+            if here is not None and there is not None:
+                rows[there] = self.measurements[here]
         kept = tuple(row for row in rows if row is not None)
         text = f"{difference}; {len(kept)} of {space.size} configurations are recorded and reused"
         return RecordedSpace(self.task, part, kept, self.objective, self.notes), text

@@ -18,8 +18,8 @@ _MAX_LEVELS = 32
 class InteractionFeatures:
     """A constant, each parameter's logarithm and its square, one column a value, and all pairwise products.
 
-    Logarithms where all values are positive, else the values, scaled to -1..1. Texts have no order: they enter by
-    their columns of values alone, and in products by their place in the list.
+    Logarithms where all values are positive, else the values, scaled to -1..1. Texts have no order: they
+    enter by their columns of values alone, and in products by their place in the list.
     """
 
     def __init__(self, space: SearchSpace) -> None:
@@ -37,7 +37,9 @@ class InteractionFeatures:
     def rows(self, ids: Sequence[int]) -> npt.NDArray[np.float64]:
         """The design matrix of some configurations, one row each."""
         codes = self._space.codes_of(ids)[:, self._free]
-        scaled = np.column_stack([scale[codes[:, j]] for j, scale in enumerate(self._scales)] or [codes])
+        scaled = np.empty(codes.shape)
+        for j, scale in enumerate(self._scales):
+            scaled[:, j] = scale[codes[:, j]]
         left, right = self._pairs
         levels = [
             0.7 * (codes[:, j, None] == np.arange(len(self._scales[j])))  # 0.7: two columns share one effect

@@ -47,7 +47,7 @@ class BayesianRidge:
         self._scale = 1 / np.sqrt(precision)
         self._mean = basis @ (self._beta * projected / precision)
 
-    def sample(self, normal: _Vector) -> _Vector:
+    def draw(self, normal: _Vector) -> _Vector:
         """One weight vector of the posterior, made of a standard normal vector of the same length."""
         weights: _Vector = self._mean + self._basis @ (self._scale * normal)
         return weights
