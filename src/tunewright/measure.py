@@ -46,6 +46,9 @@ class Status(enum.StrEnum):
     CRASH = "crash"
 
 
+_OK = Status.OK  # looked up for every cost of a replay
+
+
 class Stopped(enum.StrEnum):
     """Why a tuning run ended."""
 
@@ -119,7 +122,7 @@ class Objective:
 
     def value(self, measurement: Measurement) -> float:
         """The cost, lower is better; ``inf`` unless the measurement is OK and has the metric as a number."""
-        if measurement.status is not Status.OK:
+        if measurement.status is not _OK:
             return math.inf
         if self.metric == "runtime_ms":
             if not measurement.runtimes_ms:

@@ -7,10 +7,12 @@ from random import Random
 
 __all__ = ["below", "permutation", "shuffled", "unseen"]
 
+_EXACT = 2**48  # below this a random float is fine enough to pick from
+
 
 def below(n: int, rng: Random) -> int:
     """A whole number from 0 to n - 1, uniform; one call of ``rng.random`` where that is exact enough."""
-    return int(rng.random() * n) if n < 2**48 else rng.randrange(n)
+    return int(rng.random() * n) if n < _EXACT else rng.randrange(n)
 
 
 def permutation(n: int, rng: Random) -> Iterator[int]:
@@ -20,13 +22,16 @@ def permutation(n: int, rng: Random) -> Iterator[int]:
     [0, 1, 2, 3]
     """
     moved: dict[int, int] = {}
+    pop, random = moved.pop, rng.random
     for k in range(n):
-        j = k + below(n - k, rng)
-        yield moved.get(j, j)
-        if j != k:
-            moved[j] = moved.pop(k, k)
+        j = k + (int(random() * (n - k)) if n < _EXACT else rng.randrange(n - k))
+        here = pop(k, k)
+        if j == k:
+            yield here
         else:
-            moved.pop(k, None)
+            there = moved.get(j, j)
+            moved[j] = here
+            yield there
 
 
 def shuffled(items: Sequence[int], rng: Random) -> Iterator[int]:
