@@ -12,7 +12,7 @@ from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
 from tunewright.errors import OptionError, RunnerError, SpecificationError
 from tunewright.kernel import LANGUAGES, Kernel
-from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
+from tunewright.measure import Decision, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace
@@ -184,12 +184,8 @@ def _measure_leaders(
     if default not in ids and any(trial.id == default for trial in good):
         ids.append(default)
     rounds = runner.remeasure(ids, kernel.measuring.rounds)
-    costs = {i: [_cost(kernel.objective, samples) for samples in turns] for i, turns in rounds.items()}
+    costs = {i: [kernel.objective.value(m) for m in measured] for i, measured in rounds.items()}
     return decide(costs, default)
-
-
-def _cost(objective: Objective, samples: Sequence[float]) -> float:
-    return objective.value(Measurement(Status.OK, tuple(samples))) if samples else inf
 
 
 def _run(

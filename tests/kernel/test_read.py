@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tunewright.errors import EmptySpaceError, SpecificationError, TunewrightError
+from tunewright.errors import EmptySpaceError, OptionError, SpecificationError, TunewrightError
 from tunewright.kernel import Init, Measuring, Role, Use, read_kernel
 
 SPEC = """
@@ -160,7 +160,7 @@ def test_an_error_points_at_file_and_key(spec: Path, old: str, new: str, where: 
 def test_u027_the_number_of_leaders_is_whole_or_a_share(spec: Path, leaders: str) -> None:
     spec.write_text(spec.read_text() + f"[measuring]\nleaders = {leaders}\n")
     with pytest.raises(
-        SpecificationError, match=r"measuring\.leaders: .*whole number of at least 1 or a share"
+        SpecificationError, match=r"measuring: leaders must be a whole number of at least 1 or a share"
     ):
         read_kernel(spec)
 
@@ -169,6 +169,27 @@ def test_u028_a_small_share_of_few_keeps_at_least_one() -> None:
     assert Measuring(leaders=0.3).leaders_among(2) == 1
     assert Measuring(leaders=0.5).leaders_among(10) == 5
     assert Measuring(leaders=7).leaders_among(3) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"samples_min": 9, "samples_max": 3},
+        {"warmup": -1},
+        {"timeout_s": 0.0},
+        {"rounds": 0},
+        {"memory_mib": 0},
+    ],
+)
+def test_settings_under_which_nothing_can_be_measured_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(OptionError, match=next(iter(wrong))):
+        Measuring(**wrong)
+
+
+def test_a_macro_that_would_replace_an_argument_is_refused(spec: Path) -> None:
+    changed(spec, 'name = "n"', 'name = "N"')
+    with pytest.raises(SpecificationError, match=r"problem\.N: the macro N would replace the argument"):
+        read_kernel(spec)
 
 
 def test_broken_toml_is_reported_with_its_line(spec: Path) -> None:

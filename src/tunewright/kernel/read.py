@@ -187,21 +187,20 @@ def _verification(section: Section) -> Verification:
 
 def _measuring(section: Section) -> Measuring:
     plain = Measuring()
-    measuring = Measuring(
-        warmup=section.whole("warmup", plain.warmup),
-        samples_min=section.whole("samples_min", plain.samples_min, least=1),
-        samples_max=section.whole("samples_max", plain.samples_max, least=1),
-        sampling_s=section.number("sampling_s", plain.sampling_s, above=0),
-        timeout_s=section.number("timeout_s", plain.timeout_s, above=0),
-        compile_timeout_s=section.number("compile_timeout_s", plain.compile_timeout_s, above=0),
-        memory_mib=section.whole("memory_mib", plain.memory_mib, least=1),
-        output_kib=section.whole("output_kib", plain.output_kib, least=1),
-        leaders=section.raw("leaders", plain.leaders),
-        rounds=section.whole("rounds", plain.rounds, least=1),
-    )
     try:
-        measuring.leaders_among(1)
+        measuring = Measuring(
+            warmup=section.whole("warmup", plain.warmup),
+            samples_min=section.whole("samples_min", plain.samples_min, least=1),
+            samples_max=section.whole("samples_max", plain.samples_max, least=1),
+            sampling_s=section.number("sampling_s", plain.sampling_s, above=0),
+            timeout_s=section.number("timeout_s", plain.timeout_s, above=0),
+            compile_timeout_s=section.number("compile_timeout_s", plain.compile_timeout_s, above=0),
+            memory_mib=section.whole("memory_mib", plain.memory_mib, least=1),
+            output_kib=section.whole("output_kib", plain.output_kib, least=1),
+            leaders=section.raw("leaders", plain.leaders),
+            rounds=section.whole("rounds", plain.rounds, least=1),
+        )
     except OptionError as error:
-        raise section.error(str(error), "leaders") from error
+        raise section.error(str(error)) from error
     section.finish()
     return measuring

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from pathlib import Path
 
 from tunewright.errors import OptionError, SpecificationError
@@ -171,6 +172,9 @@ class Measuring:
         output_kib: bytes written to standard output or any file.
         leaders: how many of the best are measured again; a whole number, or a share of the trials.
         rounds: interleaved rounds of that comparison.
+
+    Raises:
+        OptionError: a number outside its range.
     """
 
     warmup: int = 1
@@ -183,6 +187,20 @@ class Measuring:
     output_kib: int = 1024
     leaders: int | float = 5
     rounds: int = 9
+
+    def __post_init__(self) -> None:
+        for name in ("sampling_s", "timeout_s", "compile_timeout_s"):
+            if not 0 < getattr(self, name) < inf:
+                raise OptionError(f"{name} must be finite and above 0, got {getattr(self, name)!r}")
+        for name, least in (("warmup", 0), ("memory_mib", 1), ("output_kib", 1), ("rounds", 1)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+        if not 1 <= self.samples_min <= self.samples_max <= 1_000_000:
+            raise OptionError(
+                f"samples_min = {self.samples_min} and samples_max = {self.samples_max}: "
+                "1 <= samples_min <= samples_max <= 1000000 is needed"
+            )
+        self.leaders_among(1)
 
     def leaders_among(self, count: int) -> int:
         """How many of `count` configurations are measured again: at least one of them.
@@ -248,8 +266,19 @@ class Kernel:
     measuring: Measuring = field(default_factory=Measuring)
 
     def __post_init__(self) -> None:
-        """Accept a path as text."""
+        """Accept a path as text; refuse macros that would rewrite the names of arguments."""
         object.__setattr__(self, "source", Path(self.source))
+        arguments = {argument.name for argument in self.arguments}
+        macros = {name: f"problem.{name}" for name in self.problem}
+        for name in self.parameters:
+            use = self.uses.get(name, Use(define=name))
+            if use.define is not None:
+                macros[use.define] = f"parameters.{name}"
+        for name in sorted(arguments & macros.keys()):
+            raise SpecificationError(
+                f"the macro {name} would replace the argument of the same name in the source; rename one",
+                key=macros[name],
+            )
 
     @cached_property
     def space(self) -> SearchSpace:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from tunewright.errors import OptionError, RunnerError, SpecificationError, ToolchainError
-from tunewright.kernel.spec import Kernel, Measuring, Value
+from tunewright.kernel.spec import Kernel, Value
 from tunewright.measure import Measurement, Status, Task
 from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
 from tunewright.runners.compile import CompileLimits, CompilePool, Library
@@ -32,6 +33,7 @@ __all__ = ["HostRunner"]
 _SHIM = Path(__file__).with_name("shim.c")
 _SHIM_FLAGS = ("-O2", "-x", "c")
 _REFERENCE_S = 60.0
+_BRIEF, _BRIEF_SAMPLES = 4, 3  # a round among leaders: a quarter of the sampling time, fewer samples
 
 
 class HostRunner:
@@ -70,7 +72,10 @@ class HostRunner:
         self._space = kernel.space if space is None else space
         self._cores = frozenset(os.sched_getaffinity(0))
         self._core = max(self._cores)
-        _check_numbers(kernel.measuring, jobs, compile_memory_mib)
+        if jobs is not None and jobs < 1:
+            raise OptionError(f"jobs must be at least 1, got {jobs!r}")
+        if compile_memory_mib < 1:
+            raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
         self._digest = _source_digest(kernel)
         self._toolchain = find_toolchain(kernel)
         self._buffers = Buffers(kernel.arguments, kernel.problem)
@@ -94,7 +99,12 @@ class HostRunner:
         except BaseException:
             self.close()
             raise
-        self._launcher = Launcher(self._worker, shim, self._buffers, kernel.measuring, scratch)
+        full = kernel.measuring
+        brief = replace(
+            full, samples_min=min(full.samples_min, _BRIEF_SAMPLES), sampling_s=full.sampling_s / _BRIEF
+        )
+        self._launcher = Launcher(self._worker, shim, self._buffers, full, scratch)
+        self._brief = Launcher(self._worker, shim, self._buffers, brief, scratch)
 
     def __enter__(self) -> Self:
         return self
@@ -137,13 +147,15 @@ class HostRunner:
         with self._lock:
             self._check_open()
             self.prepare(ids)
-            return [self._measure(self._space.config(number)) for number in ids]
+            return [self._measure(self._space.config(number), self._launcher) for number in ids]
 
-    def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[tuple[float, ...]]]:
+    def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[Measurement]]:
         """Measure some configurations again, interleaved, with nothing else at work.
 
+        A round takes few samples: what counts is how the rounds compare.
+
         Returns:
-            For each id one tuple of samples in milliseconds for each round, empty where that round failed.
+            For each id one measurement for each round.
 
         Raises:
             RunnerError: as for `measure`.
@@ -152,19 +164,16 @@ class HostRunner:
             self._check_open()
             self.prepare(ids)
             configurations = {number: self._space.config(number) for number in ids}
-            recipes = {number: self._recipe(values) for number, values in configurations.items()}
-            libraries = {number: self._pool.get(recipe) for number, recipe in recipes.items()}
-            samples: dict[int, list[tuple[float, ...]]] = {number: [] for number in configurations}
+            for configuration in configurations.values():
+                self._pool.get(self._recipe(configuration))
             self._ready_to_check()
+            found: dict[int, list[Measurement]] = {number: [] for number in configurations}
             with self._pool.quiet():
                 for turn in range(rounds):
                     order = list(configurations)
                     for number in reversed(order) if turn % 2 else order:
-                        path = libraries[number].path
-                        samples[number].append(
-                            self._run(configurations[number], path).runtimes_ms if path else ()
-                        )
-            return samples
+                        found[number].append(self._measure(configurations[number], self._brief))
+            return found
 
     def close(self) -> None:
         """End all processes and remove all files; calling it twice is allowed."""
@@ -193,7 +202,7 @@ class HostRunner:
     def _recipe(self, configuration: Mapping[str, Value]) -> Recipe:
         return kernel_recipe(self._toolchain, self._kernel, configuration, Path(self._folder.name))
 
-    def _measure(self, configuration: Mapping[str, Value]) -> Measurement:
+    def _measure(self, configuration: Mapping[str, Value], launcher: Launcher) -> Measurement:
         """Compile, verify and time one configuration."""
         try:
             self._threads(configuration)
@@ -204,7 +213,7 @@ class HostRunner:
             return Measurement(Status.COMPILE_ERROR, compile_s=library.cpu_s, detail=library.detail)
         self._ready_to_check()
         with self._left_alone(configuration):
-            outcome = self._run(configuration, library.path)
+            outcome = self._run(configuration, library.path, launcher)
         return Measurement(
             outcome.status,
             outcome.runtimes_ms,
@@ -232,10 +241,10 @@ class HostRunner:
             )
         return int(number)
 
-    def _run(self, configuration: Mapping[str, Value], library: Path) -> Outcome:
+    def _run(self, configuration: Mapping[str, Value], library: Path, launcher: Launcher) -> Outcome:
         """Verify and time a compiled configuration."""
         threads = self._threads(configuration)
-        return self._launcher.run(
+        return launcher.run(
             Run(
                 library=library,
                 entry=self._kernel.entry,
@@ -281,10 +290,7 @@ class HostRunner:
 
     def _default_outputs(self) -> dict[int, Array]:
         """What the default configuration computes."""
-        parameters = self._kernel.parameters
-        configuration = {
-            name: self._kernel.default.get(name, values[0]) for name, values in parameters.items()
-        }
+        configuration = self._kernel.default_configuration
         what = f"the default configuration {configuration}, whose result all others are compared with,"
         library = self._pool.get(self._recipe(configuration))
         return self._outputs(what, library, self._kernel.entry, self._threads(configuration))
@@ -345,22 +351,3 @@ def _source_digest(kernel: Kernel) -> str:
         raise SpecificationError(
             f"cannot read {str(kernel.source)!r}: {error.strerror}", key="source"
         ) from error
-
-
-def _check_numbers(measuring: Measuring, jobs: int | None, compile_memory_mib: int) -> None:
-    """Refuse settings under which nothing could be measured."""
-    if jobs is not None and jobs < 1:
-        raise OptionError(f"jobs must be at least 1, got {jobs!r}")
-    if compile_memory_mib < 1:
-        raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
-    if not 1 <= measuring.samples_min <= measuring.samples_max <= 1_000_000:
-        raise SpecificationError(
-            f"samples_min = {measuring.samples_min} and samples_max = {measuring.samples_max}: "
-            "1 <= samples_min <= samples_max <= 1000000 is needed",
-            key="measuring",
-        )
-    for name in ("timeout_s", "compile_timeout_s"):
-        if not getattr(measuring, name) > 0:
-            raise SpecificationError(
-                f"must be above 0, got {getattr(measuring, name)!r}", key=f"measuring.{name}"
-            )
