@@ -81,9 +81,7 @@ def main() -> None:
     peer: list[float] = []
     for run in range(RUNS):
         for name, rates in figures.items():
-            rates.append(
-                evaluations_per_second(read_cache(cache), name, run)
-            )  # read anew: cold neighbour caches
+            rates.append(evaluations_per_second(read_cache(cache), name, run))  # read anew: cold neighbour caches
         if options.kernel_tuner_python and run < 3:
             peer.append(kernel_tuner_per_second(options.kernel_tuner_python, cache))
     for name, rates in figures.items():
@@ -92,9 +90,7 @@ def main() -> None:
             f"{max(rates):,.0f}); required {REQUIRED[name]:,}"
         )
     if peer:
-        print(
-            f"kernel_tuner  {median(peer):9,.0f} results/s in simulation mode, random_sample, 4,000 results"
-        )
+        print(f"kernel_tuner  {median(peer):9,.0f} results/s in simulation mode, random_sample, 4,000 results")
         print(f"ratio         {median(figures['random']) / median(peer):9,.0f}")
 
 

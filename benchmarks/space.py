@@ -44,9 +44,7 @@ json.dump({"construction": built, "neighbours": asked, "rows": [list(row) for ro
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA, help="the folder that holds t1/")
     parser.add_argument("--kernel-tuner-python", metavar="PATH", help="an interpreter that has kernel_tuner")
     parser.add_argument("--repeats", type=int, default=7)
@@ -78,9 +76,7 @@ def compare(file: Path, python: str | None, repeats: int) -> None:
             line += f"   Kernel Tuner {theirs:9.3f} ms   ratio {theirs / milliseconds:8.1f}"
         print(line)
     if peer is not None:
-        same = {tuple(row) for row in peer["rows"]} == {
-            tuple(space.config(i).values()) for i in range(space.size)
-        }
+        same = {tuple(row) for row in peer["rows"]} == {tuple(space.config(i).values()) for i in range(space.size)}
         print(f"  the valid sets {'are equal' if same else 'DIFFER'}")
         if not same:
             raise SystemExit(1)

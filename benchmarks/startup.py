@@ -26,9 +26,7 @@ def main() -> None:
             if run:  # the first round only warms the file cache
                 times[name].append((time.perf_counter() - start) * 1e3)
     for name, values in times.items():
-        print(
-            f"{name:18} {median(values):6.0f} ms (median of {RUNS}; {min(values):.0f} to {max(values):.0f})"
-        )
+        print(f"{name:18} {median(values):6.0f} ms (median of {RUNS}; {min(values):.0f} to {max(values):.0f})")
     beyond = median(times["import tunewright"]) - median(times["import numpy"])
     print(f"import tunewright beyond numpy {beyond:.0f} ms (required: under 150)")
     print(f"tunewright --help {median(times['tunewright --help']):.0f} ms (required: under 300)")

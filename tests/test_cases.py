@@ -20,10 +20,6 @@ def test_each_case_is_cited_by_a_test_or_set_aside() -> None:
         for number in re.findall(r"\bu\d{3}\b", path.read_text().replace("_", " "), re.IGNORECASE)
     }
     aside = set(re.findall(r"^\| (U\d{3}) \|", (ROOT / "docs" / "cases.md").read_text(), re.MULTILINE))
-    wanted = {
-        row["id"]
-        for row in map(json.loads, CASES.read_text().splitlines())
-        if row["area"].startswith(COVERED)
-    }
+    wanted = {row["id"] for row in map(json.loads, CASES.read_text().splitlines()) if row["area"].startswith(COVERED)}
     assert wanted - cited - aside == set()
     assert aside & cited == set(), "set aside although a test cites it"

@@ -10,9 +10,7 @@ from tunewright.decide import decide, median_interval
 from tunewright.errors import OptionError
 
 
-@pytest.mark.parametrize(
-    ("n", "low", "high"), [(1, 1, 1), (5, 1, 5), (6, 1, 6), (8, 1, 8), (9, 2, 8), (20, 6, 15)]
-)
+@pytest.mark.parametrize(("n", "low", "high"), [(1, 1, 1), (5, 1, 5), (6, 1, 6), (8, 1, 8), (9, 2, 8), (20, 6, 15)])
 def test_the_interval_of_a_median_uses_the_tabulated_order_statistics(n: int, low: int, high: int) -> None:
     """Tabulated values: Conover, Practical Nonparametric Statistics, confidence interval for a quantile."""
     assert median_interval(range(1, n + 1)) == (low, high)

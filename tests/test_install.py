@@ -35,17 +35,11 @@ def test_u176_the_lock_files_name_every_dependency_with_hashes() -> None:
 def test_u177_no_message_shows_a_placeholder(source: Path) -> None:
     """A text with '{name}' that is no f-string and is not formatted would reach the user as it stands."""
     tree = ast.parse(source.read_text())
-    formatted = {
-        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)
-    }
+    formatted = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             for part in ast.walk(node.exc):
-                if (
-                    isinstance(part, ast.Constant)
-                    and isinstance(part.value, str)
-                    and id(part) not in formatted
-                ):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in formatted:
                     assert not re.search(r"\{[a-z_.]+\}", part.value), f"line {part.lineno}: {part.value!r}"
 
 

@@ -17,9 +17,7 @@ def test_only_ok_measurements_have_a_cost() -> None:
         assert cost == (3.0 if status is Status.OK else math.inf)
 
 
-@pytest.mark.parametrize(
-    ("reduction", "expected"), [("median", 2.0), ("min", 1.0), ("mean", 4.0), ("max", 9.0)]
-)
+@pytest.mark.parametrize(("reduction", "expected"), [("median", 2.0), ("min", 1.0), ("mean", 4.0), ("max", 9.0)])
 def test_the_objective_names_its_reduction(reduction: str, expected: float) -> None:
     assert Objective(reduction=reduction).value(Measurement(Status.OK, (1.0, 9.0, 2.0))) == expected
 

@@ -27,10 +27,7 @@ class Costs:
 
     def measure(self, ids: Sequence[int]) -> list[Measurement]:
         self.asked += ids
-        return [
-            Measurement(Status.OK, (abs(i - 42.0),), compile_s=0.25, verify_s=0.25, benchmark_s=0.5)
-            for i in ids
-        ]
+        return [Measurement(Status.OK, (abs(i - 42.0),), compile_s=0.25, verify_s=0.25, benchmark_s=0.5) for i in ids]
 
 
 def run(optimizer: Optimizer, budget: Budget = Budget(), runner: Costs | None = None) -> Outcome:  # noqa: B008
@@ -38,9 +35,7 @@ def run(optimizer: Optimizer, budget: Budget = Budget(), runner: Costs | None = 
 
 
 def proposing(*batches: object) -> Optimizer:
-    def optimizer(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-    ) -> Plan:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
         for batch in batches:  # noqa: UP028 - a tuple cannot receive the costs
             yield batch  # type: ignore[misc]
 
@@ -50,9 +45,7 @@ def proposing(*batches: object) -> Optimizer:
 def test_costs_come_back_in_the_order_of_the_proposals_repeats_included() -> None:
     answers = []
 
-    def optimizer(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-    ) -> Plan:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
         answers.append((yield [44, 40, 44, 42]))
         answers.append((yield [42, 45]))
 
@@ -83,9 +76,7 @@ def test_a_space_that_is_known_completely_ends_the_run_as_exhausted() -> None:
 
 @pytest.mark.parametrize("batch", [[7], [7, 7], []])
 def test_endless_repeats_or_empty_batches_end_the_run_as_stalled(batch: list[int]) -> None:
-    def optimizer(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-    ) -> Plan:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
         while True:
             yield list(batch)
 
@@ -108,9 +99,7 @@ def test_numpy_ids_are_accepted_as_plain_ints() -> None:
 
 
 def test_an_optimizer_that_raises_ends_the_run_with_its_trials_kept() -> None:
-    def optimizer(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-    ) -> Plan:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
         yield [1, 2]
         yield [1 // 0]
 
@@ -120,9 +109,7 @@ def test_an_optimizer_that_raises_ends_the_run_with_its_trials_kept() -> None:
 
 
 def test_an_optimizer_cannot_swallow_the_stop() -> None:
-    def optimizer(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-    ) -> Plan:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
         i = swallowed = 0
         while swallowed < 2:  # for ever would be as harmless, but the interpreter complains at exit
             try:
@@ -162,9 +149,7 @@ def test_a_runner_that_cannot_go_on_keeps_what_was_measured() -> None:
 def test_the_optimizer_sees_the_share_of_the_budget_spent() -> None:
     shares = []
 
-    def optimizer(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-    ) -> Plan:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
         for i in range(4):
             shares.append(budget.spent)
             yield [i]

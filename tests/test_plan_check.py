@@ -20,18 +20,14 @@ def unseeded(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Se
         yield [(next(_counter) * 7) % space.size]
 
 
-def out_of_bounds(
-    space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-) -> Plan:
+def out_of_bounds(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
     yield list(start)
     for i in range(space.size + 1):
         yield [i]
     yield [space.size]
 
 
-def hash_dependent(
-    space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-) -> Plan:
+def hash_dependent(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
     yield list(start)
     yield list(start)
     names = {f"configuration {i}" for i in range(space.size)}
@@ -54,9 +50,7 @@ def gives_up(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Se
     yield [0]
 
 
-def ignores_start(
-    space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()
-) -> Plan:
+def ignores_start(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
     for i in range(space.size):
         yield [i]
 

@@ -162,6 +162,4 @@ def _noise() -> Noise:
     cuts = quantiles(samples, n=20)
     middle = median(samples)
     calls = len(samples) + kernel.measuring.warmup
-    return Noise(
-        middle, (cuts[-1] - cuts[0]) / middle, max(wall_ms - sum(samples) * calls / len(samples), 0.0)
-    )
+    return Noise(middle, (cuts[-1] - cuts[0]) / middle, max(wall_ms - sum(samples) * calls / len(samples), 0.0))

@@ -145,6 +145,8 @@ class Task:
         problem: problem sizes by name.
         toolchain: compiler and version.
         source_digest: sha256 of the kernel source, empty when unknown.
+        settings: everything else that a measurement depends on, the configuration left out: how it is compiled,
+            called, verified and sampled.
     """
 
     kernel: str
@@ -152,6 +154,7 @@ class Task:
     problem: Mapping[str, object] = field(default_factory=dict)
     toolchain: str = ""
     source_digest: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

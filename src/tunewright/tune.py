@@ -66,8 +66,7 @@ def tune(
     name, plan = _resolve(optimizer, options)
     if kernel.language not in LANGUAGES:
         raise SpecificationError(
-            f"{kernel.language!r} kernels cannot be measured by this version; "
-            f"it measures {', '.join(LANGUAGES)}",
+            f"{kernel.language!r} kernels cannot be measured by this version; it measures {', '.join(LANGUAGES)}",
             key="language",
         )
     space, default, notes = _pinned(kernel, fix or {})
@@ -145,9 +144,7 @@ def _resolve(optimizer: str | Optimizer, options: Mapping[str, Any] | None) -> t
 def _start_first(optimizer: Optimizer) -> Optimizer:
     """The same optimizer, but `start` is evaluated even if it does not look at it."""
 
-    def plan(
-        space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int], **options: Any
-    ) -> Plan:
+    def plan(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int], **options: Any) -> Plan:
         yield list(start)
         yield from optimizer(space, budget, rng, start=start, **options)
 
@@ -171,9 +168,7 @@ def _pinned(kernel: Kernel, fix: Mapping[str, Any]) -> tuple[SearchSpace, int, t
     )
 
 
-def _measure_leaders(
-    kernel: Kernel, runner: HostRunner, trials: Sequence[Trial], default: int
-) -> Decision | None:
+def _measure_leaders(kernel: Kernel, runner: HostRunner, trials: Sequence[Trial], default: int) -> Decision | None:
     """Measure the best few and the default again, interleaved, and decide between them."""
     good = sorted((trial for trial in trials if trial.cost < inf), key=lambda trial: trial.cost)
     if not good:

@@ -107,9 +107,7 @@ def test_tune_finds_a_faster_verified_configuration(capsys: pytest.CaptureFixtur
     assert data["interval"][0] <= data["median"] <= data["interval"][1]
 
 
-def test_tune_speaks_to_people_with_the_incumbent_and_failures(
-    capsys: pytest.CaptureFixture[str], spec: Path
-) -> None:
+def test_tune_speaks_to_people_with_the_incumbent_and_failures(capsys: pytest.CaptureFixture[str], spec: Path) -> None:
     code, out, err = run(capsys, "tune", spec, "--evaluations", 8, "--optimizer", "random", "--seed", 3)
     assert code == 0
     assert re.search(r"^speedup  [\d.]+ \(95 % interval", out, re.MULTILINE)
@@ -136,9 +134,7 @@ def test_another_problem_size_can_be_given(capsys: pytest.CaptureFixture[str], s
     assert "N" in err
 
 
-def test_u019_an_invalid_default_is_explained_with_a_valid_one(
-    capsys: pytest.CaptureFixture[str], spec: Path
-) -> None:
+def test_u019_an_invalid_default_is_explained_with_a_valid_one(capsys: pytest.CaptureFixture[str], spec: Path) -> None:
     spec.write_text(spec.read_text() + '[constraints]\nrules = ["WORK < 40"]\n')
     code, _, err = run(capsys, "tune", spec)
     assert code == 2
@@ -147,9 +143,7 @@ def test_u019_an_invalid_default_is_explained_with_a_valid_one(
     assert "nearest valid" in err
 
 
-def test_a_kernel_where_nothing_works_ends_with_code_1(
-    capsys: pytest.CaptureFixture[str], spec: Path
-) -> None:
+def test_a_kernel_where_nothing_works_ends_with_code_1(capsys: pytest.CaptureFixture[str], spec: Path) -> None:
     (spec.parent / "twice.c").write_text("#error no\n")
     spec.write_text(spec.read_text() + "[verification]\nskip = true\n")
     code, out, _ = run(capsys, "tune", spec, "--evaluations", 2)
@@ -221,9 +215,7 @@ def test_bad_choices_are_named_with_what_there_is(
 
 
 def test_interrupting_prints_the_best_so_far_and_leaves_no_process(spec: Path) -> None:
-    (spec.parent / "twice.c").write_text(
-        KERNEL.replace("BROKEN\n    return;", "BROKEN\n    for (;;) out[0] = 1;")
-    )
+    (spec.parent / "twice.c").write_text(KERNEL.replace("BROKEN\n    return;", "BROKEN\n    for (;;) out[0] = 1;"))
     command = [
         sys.executable,
         "-m",
@@ -249,11 +241,7 @@ def test_interrupting_prints_the_best_so_far_and_leaves_no_process(spec: Path) -
     data = json.loads(out)
     assert data["stopped"] == "interrupted"
     assert data["evaluations"] >= 1
-    left = [
-        entry.name
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and _session(entry) == process.pid
-    ]
+    left = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit() and _session(entry) == process.pid]
     assert left == []
 
 
@@ -284,9 +272,7 @@ def test_space_counts_a_t1_file(capsys: pytest.CaptureFixture[str], shared_data:
     assert (data["valid"], data["cartesian"]) == (116_928, 663_552)
 
 
-def test_replay_reports_the_best_against_the_optimum(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_replay_reports_the_best_against_the_optimum(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = cache_file(tmp_path)
     code, out, _ = run(capsys, "replay", path, "--optimizer", "random", "--seed", 1, "--json")
     data = json.loads(out)
@@ -345,9 +331,7 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], comma
     assert f"usage: tunewright {command}" in capsys.readouterr().out
 
 
-def test_doctor_reports_compilers_isolation_timer_and_noise(
-    capsys: pytest.CaptureFixture[str], compiler: str
-) -> None:
+def test_doctor_reports_compilers_isolation_timer_and_noise(capsys: pytest.CaptureFixture[str], compiler: str) -> None:
     code, out, _ = run(capsys, "doctor", "--json")
     data = json.loads(out)
     assert code == 0

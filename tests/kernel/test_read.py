@@ -159,9 +159,7 @@ def test_an_error_points_at_file_and_key(spec: Path, old: str, new: str, where: 
 @pytest.mark.parametrize("leaders", ["0", "-1", "0.0", "-0.5", "1.5", "nan", "inf", "true", '"all"'])
 def test_u027_the_number_of_leaders_is_whole_or_a_share(spec: Path, leaders: str) -> None:
     spec.write_text(spec.read_text() + f"[measuring]\nleaders = {leaders}\n")
-    with pytest.raises(
-        SpecificationError, match=r"measuring: leaders must be a whole number of at least 1 or a share"
-    ):
+    with pytest.raises(SpecificationError, match=r"measuring: leaders must be a whole number of at least 1 or a share"):
         read_kernel(spec)
 
 
@@ -230,9 +228,7 @@ def test_a_t1_file_is_read_as_a_kernel(shared_data: Path) -> None:
     assert kernel.default["block_size_x"] == 16
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"KernelSpecification": {}, "ConfigurationSpace": {}}', "{" * 9999]
-)
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"KernelSpecification": {}, "ConfigurationSpace": {}}', "{" * 9999])
 def test_a_broken_t1_file_is_an_error_of_ours(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t1.json"
     path.write_text(text)

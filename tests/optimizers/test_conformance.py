@@ -85,17 +85,13 @@ def test_batches_are_distinct_and_as_large_as_asked(name: str) -> None:
 
 
 def test_an_unknown_name_lists_the_choices_and_the_nearest() -> None:
-    with pytest.raises(
-        OptionError, match=r"did you mean 'annealing'\. Built in are annealing, differential_evolution"
-    ):
+    with pytest.raises(OptionError, match=r"did you mean 'annealing'\. Built in are annealing, differential_evolution"):
         load("anealing")
 
 
 def test_an_optimizer_is_loaded_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(
-        "def mine(space, budget, rng, *, start=(), step=3):\n    yield list(range(0, space.size, step))\n"
-    )
+    file.write_text("def mine(space, budget, rng, *, start=(), step=3):\n    yield list(range(0, space.size, step))\n")
     assert hyperparameters(load(str(file))) == {"step": 3}
     assert len(replay(valley(), optimizer=f"{file}:mine").trials) == valley().space.size // 3
 

@@ -84,9 +84,7 @@ def test_in_quiet_a_running_compiler_is_stopped_and_no_other_starts(pool, tmp_pa
 
 def test_a_pause_does_not_use_up_a_compilers_time(tmp_path):
     pool = make_pool(tmp_path, wall_s=1.0)
-    slow = recipe(
-        tmp_path, "slow", "(here / 'here').touch()\nwhile not (here / 'go').exists(): pass\nout.touch()\n"
-    )
+    slow = recipe(tmp_path, "slow", "(here / 'here').touch()\nwhile not (here / 'go').exists(): pass\nout.touch()\n")
     try:
         pool.request([slow])
         assert until((tmp_path / "here").exists)

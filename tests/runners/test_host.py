@@ -135,8 +135,7 @@ def test_a_slow_kernel_gets_fewer_samples_rather_than_none(make):
 def test_arrays_and_scalars_of_every_dtype_arrive_as_they_are(make, dtype):
     c_type = DTYPES[dtype]
     text = (
-        f"void kernel(const {c_type} *a, {c_type} s, {c_type} *c)"
-        " { for (int i = 0; i < N; i++) c[i] = a[i] + s; }\n"
+        f"void kernel(const {c_type} *a, {c_type} s, {c_type} *c) {{ for (int i = 0; i < N; i++) c[i] = a[i] + s; }}\n"
     )
     arguments = [
         array("a", dtype, init=Init.RANGE),
@@ -259,9 +258,7 @@ def test_a_single_thread_is_pinned_to_one_core(make):
     )
     expected = make("").source.parent / "expected.npy"
     np.save(expected, np.ones(100, np.float32))
-    assert [m.status for m in measured(make(text, verification=Verification(files={"c": expected})))] == [
-        Status.OK
-    ]
+    assert [m.status for m in measured(make(text, verification=Verification(files={"c": expected})))] == [Status.OK]
 
 
 @pytest.mark.parametrize(("threads", "used"), [(1, ["timed"]), (2, ["quiet"])])

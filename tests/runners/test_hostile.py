@@ -71,9 +71,7 @@ def test_the_detail_of_a_compile_error_shows_the_exact_command(hostile):
 
 @pytest.mark.parametrize("mode", ["FORK", "DOUBLE_FORK", "FORK_SOME", "KILL_PARENT"])
 @pytest.mark.parametrize("namespace", [True, False], ids=["namespace", "orphan adoption"])
-def test_without_the_filter_no_process_is_left_and_the_next_kernel_is_unharmed(
-    hostile, left_behind, mode, namespace
-):
+def test_without_the_filter_no_process_is_left_and_the_next_kernel_is_unharmed(hostile, left_behind, mode, namespace):
     kernel = hostile(mode, "GOOD")
     with HostRunner(kernel, isolation=Isolation(namespace=namespace, filter=False)) as runner:
         runner.measure([0])

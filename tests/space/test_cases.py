@@ -43,9 +43,7 @@ def test_u005_reserved_names_are_refused_and_listed() -> None:
     assert all(name in str(caught.value) for name in RESERVED_NAMES)
 
 
-@pytest.mark.parametrize(
-    "name", ["grid_size_x", "runtime_ms", "max", "class", "float", "while", "2x", "a b", ""]
-)
+@pytest.mark.parametrize("name", ["grid_size_x", "runtime_ms", "max", "class", "float", "while", "2x", "a b", ""])
 def test_u005_unusable_name_is_refused(name: str) -> None:
     with pytest.raises(ParameterError, match=repr(name)):
         SearchSpace({name: [1, 2]})
@@ -80,9 +78,7 @@ def test_u010_fifty_samples_of_a_free_space_take_little_memory() -> None:
 
 
 def test_u011_division_by_zero_makes_a_configuration_invalid_and_is_noted_once() -> None:
-    space = SearchSpace(
-        {"LS": [0, 1, 2, 3, 4], "WPT": [0, 1, 2, 3, 4]}, ["4 % LS == 0", "(4 // LS) % WPT == 0"]
-    )
+    space = SearchSpace({"LS": [0, 1, 2, 3, 4], "WPT": [0, 1, 2, 3, 4]}, ["4 % LS == 0", "(4 // LS) % WPT == 0"])
     assert len(space) == 6
     assert [constraint.errors for constraint in space.constraints] == [1, 9]
     assert space.notes == (
@@ -139,9 +135,7 @@ def test_u015_saved_space_comes_back_the_same_without_evaluating_anything(tmp_pa
 
 
 def test_u016_dependent_tiles_give_distinct_valid_configurations() -> None:
-    space = SearchSpace(
-        {"A": [2, 3, 4], "B": [2, 3, 4], "W": list(range(2, 25))}, ["W % A == 0", "W % B == 0"]
-    )
+    space = SearchSpace({"A": [2, 3, 4], "B": [2, 3, 4], "W": list(range(2, 25))}, ["W % A == 0", "W % B == 0"])
     assert len(space) == 50
     chosen = space.spread(20)
     assert len(set(chosen)) == 20

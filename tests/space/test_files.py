@@ -80,9 +80,7 @@ def test_value_expression_outside_the_grammar_is_refused(text: str, message: str
         ("[i for i in range(1000) if i in [j for j in range(900)]]", "too long to compute"),
     ],
 )
-def test_value_expression_is_bounded_in_size_and_time(
-    text: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_value_expression_is_bounded_in_size_and_time(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "MAX_ELEMENTS", 1000)
     monkeypatch.setattr(values, "MAX_STEPS", 50_000)
     with pytest.raises(ParameterError, match=message):
@@ -152,9 +150,7 @@ def test_t1_default_that_is_not_valid_is_noted() -> None:
     y = {"Name": "y", "Type": "int", "Values": "[1, 2]", "Default": 2}
     rule = [{"Expression": "x != y", "Parameters": ["x", "y"]}]
     assert read_t1_space(t1(x, y)).notes == ()
-    assert read_t1_space(t1(x, y, conditions=rule)).notes == (
-        "the stated defaults break 'x != y'; they are ignored",
-    )
+    assert read_t1_space(t1(x, y, conditions=rule)).notes == ("the stated defaults break 'x != y'; they are ignored",)
     [note] = read_t1_space(t1({**x, "Default": 3}, y)).notes
     assert "default 3 of 'x'" in note
 

@@ -120,14 +120,10 @@ def test_function_cannot_change_the_configuration() -> None:
 
 
 def test_resolved_constraints_can_be_used_again() -> None:
-    space = SearchSpace(
-        {"a": [0, 1, 2], "b": [0, 1, 2]}, [lambda c: c["a"] < c["b"], lambda a, b: a + b < 3, "a != 1"]
-    )
+    space = SearchSpace({"a": [0, 1, 2], "b": [0, 1, 2]}, [lambda c: c["a"] < c["b"], lambda a, b: a + b < 3, "a != 1"])
     assert SearchSpace(space.parameters, space.constraints) == space
 
 
 def test_function_whose_argument_is_a_parameter_by_accident_is_told_so() -> None:
-    with pytest.raises(
-        ConstraintError, match="its argument 'c' is a parameter, so it takes that value alone"
-    ):
+    with pytest.raises(ConstraintError, match="its argument 'c' is a parameter, so it takes that value alone"):
         SearchSpace({"a": [1], "c": [1]}, [lambda c: c["a"] == c["c"]])

@@ -62,16 +62,12 @@ def expressions() -> st.SearchStrategy[str]:
         logic = st.tuples(inner, st.sampled_from(["and", "or"]), inner)
         signs = st.tuples(st.sampled_from(["-", "+", "not "]), inner)
         choice = st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})")
-        calls = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(
-            lambda t: "{}({}, {})".format(*t)
-        )
-        packed = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(
-            lambda t: "{}(({}, {}))".format(*t)
-        )
+        calls = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda t: "{}({}, {})".format(*t))
+        packed = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda t: "{}(({}, {}))".format(*t))
         absolute = inner.map("abs({})".format)
-        member = st.tuples(
-            inner, st.sampled_from(["in", "not in"]), st.lists(inner, min_size=1, max_size=3)
-        ).map(lambda t: f"({t[0]} {t[1]} [{', '.join(t[2])}])")
+        member = st.tuples(inner, st.sampled_from(["in", "not in"]), st.lists(inner, min_size=1, max_size=3)).map(
+            lambda t: f"({t[0]} {t[1]} [{', '.join(t[2])}])"
+        )
         binary = st.one_of(arithmetic, comparison, chain, logic, arithmetic, comparison)
         return st.one_of(
             binary.map(lambda t: f"({' '.join(t)})"),
@@ -107,9 +103,7 @@ def outcome(node: ast.expr, code: Any, scope: dict[str, Any]) -> str | None:
 
 @settings(max_examples=400, deadline=None)
 @given(expressions(), st.lists(st.sampled_from(LISTS), min_size=len(NAMES), max_size=len(NAMES)))
-def test_vectorised_and_scalar_evaluation_agree_with_python_at_every_point(
-    text: str, lists: list[list[Any]]
-) -> None:
+def test_vectorised_and_scalar_evaluation_agree_with_python_at_every_point(text: str, lists: list[list[Any]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         node = ast.parse(text, mode="eval").body
@@ -122,9 +116,7 @@ def test_vectorised_and_scalar_evaluation_agree_with_python_at_every_point(
     for point in itertools.product(*map(range, grid.shape)):
         config = {name: domains[name].values[number] for name, number in zip(NAMES, point, strict=True)}
         expected = outcome(node, code, config)
-        found = {ARITHMETIC: "arithmetic", OTHER: "other"}.get(
-            int(marks[point]), str(bool(mask[point])).lower()
-        )
+        found = {ARITHMETIC: "arithmetic", OTHER: "other"}.get(int(marks[point]), str(bool(mask[point])).lower())
         assert expected in (None, found), (text, config)
 
 
@@ -178,9 +170,7 @@ def by_index(parameters: dict[str, list[Any]], rows: list[tuple[Any, ...]]) -> l
         ("max(p, q) - min(p, q) == abs(p - q) == 1", {"p": [1, 2], "q": [1, 2]}, [(1, 2), (2, 1)]),
     ],
 )
-def test_corner_of_python_arithmetic(
-    text: str, lists: dict[str, Any], expected: list[Any], listed: Any
-) -> None:
+def test_corner_of_python_arithmetic(text: str, lists: dict[str, Any], expected: list[Any], listed: Any) -> None:
     assert listed(SearchSpace(lists, [text])) == expected
 
 

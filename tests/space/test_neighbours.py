@@ -52,9 +52,7 @@ def by_definition(codes: np.ndarray, row: int, kind: str) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("narrow", [2**62, 0], ids=["integer keys", "byte keys"])
 @pytest.mark.parametrize("kind", ["single", "step", "box"])
-def test_neighbours_are_those_of_the_definition(
-    kind: str, narrow: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neighbours_are_those_of_the_definition(kind: str, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group, "NARROW", narrow)
 
     @settings(max_examples=60, deadline=None)
@@ -70,9 +68,7 @@ def test_neighbours_are_those_of_the_definition(
 
 
 @pytest.mark.parametrize("narrow", [2**62, 0], ids=["integer keys", "byte keys"])
-def test_ids_and_configurations_map_to_each_other(
-    narrow: int, monkeypatch: pytest.MonkeyPatch, listed: Any
-) -> None:
+def test_ids_and_configurations_map_to_each_other(narrow: int, monkeypatch: pytest.MonkeyPatch, listed: Any) -> None:
     monkeypatch.setattr(group, "NARROW", narrow)
 
     @settings(max_examples=60, deadline=None)

@@ -115,9 +115,7 @@ def test_constraints_given_as_one_text_are_refused() -> None:
 
 
 def test_unrelated_constraints_stay_apart() -> None:
-    space = SearchSpace(
-        {"a": [1, 2], "b": [1, 2], "c": [1, 2, 3], "d": [1, 2]}, ["a <= d", "c != 2 and b <= 2"]
-    )
+    space = SearchSpace({"a": [1, 2], "b": [1, 2], "c": [1, 2, 3], "d": [1, 2]}, ["a <= d", "c != 2 and b <= 2"])
     assert [(info.names, info.size, info.cartesian) for info in space.groups] == [
         (("a", "d"), 3, 4),
         (("b",), 2, 2),
@@ -128,9 +126,7 @@ def test_unrelated_constraints_stay_apart() -> None:
 
 def test_grid_beyond_the_limit_is_refused_with_the_constraint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(join, "MAX_GRID", 1000)
-    with pytest.raises(
-        SpaceTooLargeError, match=r"'a \+ b \+ c < 9'.*8,000 combinations of a, b, c.*split it"
-    ):
+    with pytest.raises(SpaceTooLargeError, match=r"'a \+ b \+ c < 9'.*8,000 combinations of a, b, c.*split it"):
         SearchSpace(dict.fromkeys("abc", range(20)), ["a + b + c < 9"])
 
 

@@ -14,9 +14,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("source", metavar="KERNEL.c", help="the kernel's source file")
-    parser.add_argument(
-        "--out", metavar="FILE", help="where to write (default: the source's name with .toml)"
-    )
+    parser.add_argument("--out", metavar="FILE", help="where to write (default: the source's name with .toml)")
 
 
 def run(options: argparse.Namespace) -> int:

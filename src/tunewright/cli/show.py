@@ -82,8 +82,7 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str) -> list[str]:
         low, high = data["speedup_interval"]
         lines.append(f"speedup  {data['speedup']:.2f} (95 % interval {low:.2f} to {high:.2f})")
     lines += [
-        f"tie      {configuration_text(tie['configuration'])}  {tie['median']:.4g} {unit}"
-        for tie in data["ties"]
+        f"tie      {configuration_text(tie['configuration'])}  {tie['median']:.4g} {unit}" for tie in data["ties"]
     ]
     return [*lines, *(f"note: {note}" for note in run.notes)]
 

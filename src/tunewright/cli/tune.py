@@ -46,9 +46,7 @@ def run(options: argparse.Namespace) -> int:
     sizes = assignments(options.problem)
     if unknown := sizes.keys() - kernel.problem.keys():
         known = ", ".join(kernel.problem) or "none"
-        raise OptionError(
-            f"--problem {', '.join(sorted(unknown))}: no such problem size; {options.spec} has {known}"
-        )
+        raise OptionError(f"--problem {', '.join(sorted(unknown))}: no such problem size; {options.spec} has {known}")
     if sizes:
         kernel = replace(kernel, problem={**kernel.problem, **sizes})
     evaluations = options.evaluations

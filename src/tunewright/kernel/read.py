@@ -133,9 +133,7 @@ def _argument(section: Section) -> Argument:
             "shape",
         )
     role = Role(section.choice("role", [role.value for role in Role], "in"))
-    init = Init(
-        section.choice("init", [init.value for init in Init], "file" if section.has("file") else "random")
-    )
+    init = Init(section.choice("init", [init.value for init in Init], "file" if section.has("file") else "random"))
     argument = Argument(
         name=name,
         dtype=dtype,
@@ -193,6 +191,8 @@ def _measuring(section: Section) -> Measuring:
             samples_min=section.whole("samples_min", plain.samples_min, least=1),
             samples_max=section.whole("samples_max", plain.samples_max, least=1),
             sampling_s=section.number("sampling_s", plain.sampling_s, above=0),
+            precision=section.number("precision", plain.precision, least=0),
+            slow_factor=section.number("slow_factor", plain.slow_factor, least=0),
             timeout_s=section.number("timeout_s", plain.timeout_s, above=0),
             compile_timeout_s=section.number("compile_timeout_s", plain.compile_timeout_s, above=0),
             memory_mib=section.whole("memory_mib", plain.memory_mib, least=1),

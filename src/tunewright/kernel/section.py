@@ -60,9 +60,7 @@ class Section:
             raise self.error(f"{value!r} is not one of {', '.join(allowed)}.{hint}", name)
         return str(value)
 
-    def number(
-        self, name: str, default: float, *, above: float = -math.inf, least: float = -math.inf
-    ) -> float:
+    def number(self, name: str, default: float, *, above: float = -math.inf, least: float = -math.inf) -> float:
         """A finite number above `above` and not less than `least`."""
         value = self._need(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -116,9 +114,7 @@ class Section:
         for name in self._table:
             if name not in self._asked:
                 close = difflib.get_close_matches(name, self._asked, n=1)
-                hint = (
-                    f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(self._asked))}"
-                )
+                hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(self._asked))}"
                 raise self.error(f"unknown key; {hint}", name)
 
     def _need(self, name: str, default: Any) -> Any:

@@ -56,9 +56,7 @@ class Role(enum.StrEnum):
 class Init(enum.StrEnum):
     """How an array is filled before each verification."""
 
-    RANDOM = (
-        "random"  # uniform in [0, 1) for floats, the full range 0..127 for integers, from `Argument.seed`
-    )
+    RANDOM = "random"  # uniform in [0, 1) for floats, the full range 0..127 for integers, from `Argument.seed`
     ZEROS = "zeros"
     ONES = "ones"
     RANGE = "range"  # 0, 1, 2, ... in C order, wrapped to the dtype
@@ -166,6 +164,9 @@ class Measuring:
         samples_min: timed samples at least.
         samples_max: timed samples at most.
         sampling_s: stop sampling after this many seconds once `samples_min` are taken.
+        precision: stop sampling when half the 95 % interval of the median is within this share of it.
+        slow_factor: a call that takes more than this times the best median so far ends sampling at once and the
+            value is marked as censored; 0 for never.
         timeout_s: wall seconds for verification and timing together, each configuration.
         compile_timeout_s: wall seconds for the compiler, each configuration.
         memory_mib: address space beyond the kernel's own arrays.
@@ -179,8 +180,10 @@ class Measuring:
 
     warmup: int = 1
     samples_min: int = 5
-    samples_max: int = 25
+    samples_max: int = 50
     sampling_s: float = 0.2
+    precision: float = 0.005
+    slow_factor: float = 5.0
     timeout_s: float = 10.0
     compile_timeout_s: float = 60.0
     memory_mib: int = 1024
@@ -192,6 +195,9 @@ class Measuring:
         for name in ("sampling_s", "timeout_s", "compile_timeout_s"):
             if not 0 < getattr(self, name) < inf:
                 raise OptionError(f"{name} must be finite and above 0, got {getattr(self, name)!r}")
+        for name in ("precision", "slow_factor"):
+            if not 0 <= getattr(self, name) < inf:
+                raise OptionError(f"{name} must be finite and at least 0, got {getattr(self, name)!r}")
         for name, least in (("warmup", 0), ("memory_mib", 1), ("output_kib", 1), ("rounds", 1)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)!r}")

@@ -127,9 +127,7 @@ def _argument_lines(arguments: str, size: str | None) -> list[str]:
         if not name or text.strip() == "void":
             continue
         pointer = "*" in text or "[" in text
-        words = re.sub(
-            r"\b(?:const|restrict|__restrict__|__restrict|volatile|static|signed)\b|[*&]|\[.*\]", " ", text
-        )
+        words = re.sub(r"\b(?:const|restrict|__restrict__|__restrict|volatile|static|signed)\b|[*&]|\[.*\]", " ", text)
         kind = " ".join(words.split()[:-1])
         dtype = _C_NAMES.get(kind)
         todo = "" if dtype else f"  # TODO: the type {kind!r} is not known"
@@ -137,9 +135,7 @@ def _argument_lines(arguments: str, size: str | None) -> list[str]:
         if pointer:
             constant = re.search(r"\bconst\b", text) is not None
             lines += [
-                f'shape = ["{size or "1024"}"]  # TODO: extents'
-                if size
-                else "shape = [1024]  # TODO: extents",
+                f'shape = ["{size or "1024"}"]  # TODO: extents' if size else "shape = [1024]  # TODO: extents",
                 f'role = "{"in" if constant else "out"}"' + ("" if constant else '  # TODO: or "inout"'),
             ]
         else:

@@ -42,14 +42,11 @@ def read_t1_kernel(file: Path) -> Kernel:
     space = read_t1_space(file)
     sizes = head.raw("ProblemSize", [])
     problem = {
-        f"size_{axis}": size
-        for axis, size in zip("xyz", sizes if isinstance(sizes, list) else [sizes], strict=False)
+        f"size_{axis}": size for axis, size in zip("xyz", sizes if isinstance(sizes, list) else [sizes], strict=False)
     }
     flags = head.raw("CompilerOptions", [])
     entries = top.table("ConfigurationSpace").tables("TuningParameters")
-    default = {
-        entry.text("Name"): _default(entry.raw("Default")) for entry in entries if entry.has("Default")
-    }
+    default = {entry.text("Name"): _default(entry.raw("Default")) for entry in entries if entry.has("Default")}
     return Kernel(
         name=head.text("BenchmarkName", file.stem),
         language=head.text("Language").lower(),

@@ -47,8 +47,7 @@ def load(name: str) -> Optimizer:
         close = difflib.get_close_matches(name, names(), n=1)
         hint = f"; did you mean {close[0]!r}" if close else ""
         raise OptionError(
-            f"unknown optimizer {name!r}{hint}. Built in are {', '.join(names())}; "
-            "or give a file as path.py:function"
+            f"unknown optimizer {name!r}{hint}. Built in are {', '.join(names())}; or give a file as path.py:function"
         )
     return _function(importlib.import_module(f"tunewright.optimizers.{name}"), name, name)
 
@@ -74,9 +73,7 @@ def _import_file(file: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[unique]
-        raise OptimizerError(
-            f"optimizer file {file} fails on import: {type(error).__name__}: {error}"
-        ) from error
+        raise OptimizerError(f"optimizer file {file} fails on import: {type(error).__name__}: {error}") from error
     return module
 
 

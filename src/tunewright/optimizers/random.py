@@ -14,9 +14,7 @@ from tunewright.space import SearchSpace
 __all__ = ["random"]
 
 
-def random(
-    space: SearchSpace, budget: Clock, rng: Random, *, start: Sequence[int] = (), batch: int = 1
-) -> Plan:
+def random(space: SearchSpace, budget: Clock, rng: Random, *, start: Sequence[int] = (), batch: int = 1) -> Plan:
     """Every configuration equally likely, none twice, until the space is exhausted.
 
     Args:

@@ -55,9 +55,7 @@ def read_cache(path: str | Path) -> RecordedSpace:
     if not rows:
         raise RecordError(f"{file}: the cache holds no configuration")
     if set(names) != set(values):
-        raise RecordError(
-            f"{file}: tune_params_keys {names} and the keys of tune_params {list(values)} differ"
-        )
+        raise RecordError(f"{file}: tune_params_keys {names} and the keys of tune_params {list(values)} differ")
     configurations: list[tuple[object, ...]] = []
     measurements: list[Measurement] = []
     for key, row in rows.items():
@@ -65,9 +63,7 @@ def read_cache(path: str | Path) -> RecordedSpace:
             configurations.append(tuple(row[name] for name in names))
             measurements.append(_measurement(row))
         except (KeyError, TypeError, ValueError) as error:
-            raise RecordError(
-                f"{file}: row {key!r} cannot be used: {type(error).__name__} {error}"
-            ) from error
+            raise RecordError(f"{file}: row {key!r} cannot be used: {type(error).__name__} {error}") from error
     try:
         space = SearchSpace.from_configurations({name: values[name] for name in names}, configurations)
     except SpaceError as error:
@@ -96,9 +92,7 @@ def _load(file: Path) -> Mapping[str, object]:
     except (zlib.error, gzip.BadGzipFile) as error:
         raise RecordError(f"{file}: the gzip data is damaged: {error}") from error
     except (ValueError, RecursionError) as error:
-        raise RecordError(
-            f"{file}: not valid JSON (an interrupted tuner leaves such files): {error}"
-        ) from error
+        raise RecordError(f"{file}: not valid JSON (an interrupted tuner leaves such files): {error}") from error
     if not isinstance(data, dict):
         raise RecordError(f"{file}: not a Kernel Tuner cache: the top level is no object")
     return data
@@ -137,8 +131,6 @@ def _seconds(row: Mapping[str, object], key: str) -> float:
 def _task(data: Mapping[str, object], file: Path) -> Task:
     size = data.get("problem_size")
     sizes = size if isinstance(size, list) else [size]
-    problem = {
-        f"size_{axis}": number for axis, number in zip("xyz", sizes, strict=False) if number is not None
-    }
+    problem = {f"size_{axis}": number for axis, number in zip("xyz", sizes, strict=False) if number is not None}
     device = data.get("device_name") or file.name.split(".")[0]
     return Task(kernel=str(data.get("kernel_name") or file.parent.name), device=str(device), problem=problem)

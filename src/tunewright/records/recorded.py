@@ -32,8 +32,7 @@ class RecordedSpace:
     def __post_init__(self) -> None:
         if len(self.measurements) != self.space.size:
             raise RecordError(
-                f"{self.task.label}: {len(self.measurements)} measurements "
-                f"for {self.space.size} configurations"
+                f"{self.task.label}: {len(self.measurements)} measurements for {self.space.size} configurations"
             )
 
     def onto(self, space: SearchSpace) -> tuple[RecordedSpace, str]:
@@ -58,9 +57,7 @@ class RecordedSpace:
         every = map(self.space.config, range(self.space.size))
         shared = [configuration for configuration in every if space.find(configuration) is not None]
         if not shared:
-            raise RecordError(
-                f"{self.task.label}: no recorded configuration is in the space asked for: {difference}"
-            )
+            raise RecordError(f"{self.task.label}: no recorded configuration is in the space asked for: {difference}")
         names = self.space.names
         part = SearchSpace.from_configurations(
             self.space.parameters,

@@ -126,9 +126,7 @@ class Buffers:
         """Evaluate one argument and give it its places."""
         key = f"arguments[{position}] ({argument.name})"
         if argument.dtype not in DTYPES:
-            raise SpecificationError(
-                f"unknown dtype {argument.dtype!r}; choose one of {', '.join(DTYPES)}", key=key
-            )
+            raise SpecificationError(f"unknown dtype {argument.dtype!r}; choose one of {', '.join(DTYPES)}", key=key)
         if not argument.shape:
             if argument.role is not Role.IN:
                 raise SpecificationError(f"a scalar cannot be {argument.role}; give it a shape", key=key)
@@ -204,9 +202,7 @@ def _extent(expression: int | str, problem: Mapping[str, object], key: str) -> i
     """One extent of an array."""
     value = evaluate(expression, problem, key)
     if value < 1 or value != int(value):
-        raise SpecificationError(
-            f"extent {expression!r} is {value}; it must be a whole number above 0", key=key
-        )
+        raise SpecificationError(f"extent {expression!r} is {value}; it must be a whole number above 0", key=key)
     return int(value)
 
 
@@ -216,9 +212,7 @@ def _bits(argument: Argument, problem: Mapping[str, object], key: str) -> int:
     code = _FORMATS[argument.dtype]
     if code not in "fd":
         if value != int(value):
-            raise SpecificationError(
-                f"{argument.value!r} is {value}, no whole number for {argument.dtype}", key=key
-            )
+            raise SpecificationError(f"{argument.value!r} is {value}, no whole number for {argument.dtype}", key=key)
         value = int(value)
     try:
         raw = struct.pack(f"={code}", value)
@@ -263,14 +257,10 @@ def load_array(path: os.PathLike[str], buffer: Buffer, key: str) -> Array:
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise SpecificationError(
-            f"cannot read an array from {os.fspath(path)!r}: {error}", key=key
-        ) from error
+        raise SpecificationError(f"cannot read an array from {os.fspath(path)!r}: {error}", key=key) from error
     if not isinstance(array, np.ndarray) or array.shape != buffer.shape or array.dtype != buffer.dtype:
         found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else "no array"
-        raise SpecificationError(
-            f"{os.fspath(path)!r} holds {found}; {buffer.dtype} {buffer.shape} is needed", key=key
-        )
+        raise SpecificationError(f"{os.fspath(path)!r} holds {found}; {buffer.dtype} {buffer.shape} is needed", key=key)
     return np.ascontiguousarray(array)
 
 

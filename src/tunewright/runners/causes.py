@@ -28,9 +28,7 @@ _STAGES = {
     Stage.DONE: "after its work was done",
 }
 _STARTS_PROCESSES = frozenset({"fork", "vfork", "clone", "execve", "execveat"})
-_SENDS_SIGNALS = frozenset(
-    {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"}
-)
+_SENDS_SIGNALS = frozenset({"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"})
 _NETWORK = frozenset({"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4"})
 _DIVISIONS = {
     1: "integer division by zero",

@@ -59,9 +59,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         os._exit(status)
 
 
-def _guard(
-    connection: socket.socket, controller: int, modules: Sequence[str], namespace: bool, filtered: bool
-) -> int:
+def _guard(connection: socket.socket, controller: int, modules: Sequence[str], namespace: bool, filtered: bool) -> int:
     """Start the keeper proper below this process; clean up when it ends, and end it with the controller.
 
     The controller is watched as a process: a parent-death signal would come when the thread that started
@@ -202,9 +200,7 @@ class _Keeper:
         with contextlib.suppress(Exception):
             self._modules[str(request["job"])].prepare(request["arguments"])
 
-    def _become_job(
-        self, request: Mapping[str, object], fds: Sequence[int], limits: Limits, output: int
-    ) -> None:
+    def _become_job(self, request: Mapping[str, object], fds: Sequence[int], limits: Limits, output: int) -> None:
         """Turn the forked child into the job; returns or raises only before the caller's os._exit."""
         try:
             job: Job = self._modules[str(request["job"])].run

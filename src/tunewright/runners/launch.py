@@ -10,7 +10,7 @@ import socket
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tunewright.kernel.spec import DTYPES, Measuring, Role
@@ -18,6 +18,7 @@ from tunewright.measure import Status
 from tunewright.runners.arrays import GUARD_BYTES, Buffers
 from tunewright.runners.causes import failure
 from tunewright.runners.isolation import Limits
+from tunewright.runners.machine import conditions
 from tunewright.runners.native import Kind, Page, page_bytes
 from tunewright.runners.worker import JobEnd, Worker
 
@@ -64,6 +65,7 @@ class Run:
         check: says what is wrong with the results, empty when they are right.
         timed: take samples after the verification call.
         timeout_s: wall seconds for everything.
+        slow_ms: a call that takes longer ends sampling at once; 0 for never.
     """
 
     library: Path
@@ -73,6 +75,7 @@ class Run:
     check: Callable[[], str]
     timed: bool
     timeout_s: float
+    slow_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,17 @@ class Outcome:
     verify_s: float = 0.0
     benchmark_s: float = 0.0
     metrics: Mapping[str, float] = field(default_factory=dict)
+
+    def with_more(self, again: Outcome) -> Outcome:
+        """This outcome and a second one of the same library: its failure if it failed, else all samples."""
+        seconds = {
+            "verify_s": self.verify_s + again.verify_s,
+            "benchmark_s": self.benchmark_s + again.benchmark_s,
+        }
+        if again.status is not Status.OK:
+            return replace(again, detail=f"worked once, then not: {again.detail}", **seconds)
+        samples = self.runtimes_ms + again.runtimes_ms
+        return replace(self, runtimes_ms=samples, metrics={**self.metrics, "confirmed": 1.0}, **seconds)
 
 
 @dataclass(slots=True)
@@ -101,9 +115,7 @@ class _Talk:
 class Launcher:
     """Runs libraries for one kernel, one at a time."""
 
-    def __init__(
-        self, worker: Worker, shim: Path, buffers: Buffers, measuring: Measuring, folder: Path
-    ) -> None:
+    def __init__(self, worker: Worker, shim: Path, buffers: Buffers, measuring: Measuring, folder: Path) -> None:
         """Args: worker: where jobs run; shim: the compiled shim; folder: the jobs' working directory."""
         self._worker, self._shim, self._buffers = worker, shim, buffers
         self._measuring, self._folder = measuring, folder
@@ -155,7 +167,8 @@ class Launcher:
         job = [len(buffers.items), 0, 0, 0, 0, buffers.source_bytes, buffers.target_bytes, self._page_bytes,
                measuring.warmup, measuring.samples_min, measuring.samples_max,
                int(measuring.sampling_s * 1e9),
-               _BATCH_NS if repeatable else 0, GUARD_BYTES, int(run.timeout_s * 0.95e9)]  # fmt: skip
+               _BATCH_NS if repeatable else 0, GUARD_BYTES, int(run.timeout_s * 0.95e9),
+               int(measuring.precision * 1e6), int(run.slow_ms * 1e6)]  # fmt: skip
         return {
             "shim": str(self._shim),
             "library": str(run.library),
@@ -168,9 +181,7 @@ class Launcher:
 
     def _page(self, fd: int) -> Page:
         raw = os.pread(fd, self._page_bytes, 0)
-        return Page.read(
-            raw.ljust(self._page_bytes, b"\0"), len(self._buffers.items), self._measuring.samples_max
-        )
+        return Page.read(raw.ljust(self._page_bytes, b"\0"), len(self._buffers.items), self._measuring.samples_max)
 
     def _talk(self, run: Run, channel: socket.socket, page_fd: int, last: float, talk: _Talk) -> None:
         """Look at the results when the job says so, and let it go on or not."""
@@ -210,11 +221,15 @@ class Launcher:
             return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s)
         if not run.timed:
             return Outcome(Status.OK, verify_s=verify_s)
-        metrics = {"calls_per_sample": float(page.calls)}
+        metrics = {"calls_per_sample": float(page.calls), **conditions(run.cores)}
         if run.threads == 1:
             metrics["cpu_ms"] = statistics.median(page.cpu_ns) / 1e6
         samples = tuple(ns / 1e6 for ns in page.wall_ns)
-        return Outcome(Status.OK, "", samples, verify_s, benchmark_s, metrics)
+        detail = ""
+        if page.cut:
+            metrics["censored"] = 1.0
+            detail = f"cut short: a call took {samples[-1]:.4g} ms, more than {run.slow_ms:.4g} ms"
+        return Outcome(Status.OK, detail, samples, verify_s, benchmark_s, metrics)
 
 
 def _word(channel: socket.socket, last: float) -> bytes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["core_threads", "cpu_name", "forbids_programs", "memory_bytes"]
+__all__ = ["conditions", "core_threads", "cpu_name", "forbids_programs", "memory_bytes"]
 
 
 def cpu_name() -> str:
@@ -46,3 +48,18 @@ def memory_bytes() -> int:
 def forbids_programs(folder: Path) -> bool:
     """Whether nothing in a folder may be executed or loaded as a library (mounted with noexec)."""
     return bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
+
+
+def conditions(cores: Sequence[int]) -> dict[str, float]:
+    """What the machine was doing just now: load average, and the clock of the first of the cores where it can be read.
+
+    ``load`` counts processes, ``clock_mhz`` is absent where the system does not tell.
+    """
+    found: dict[str, float] = {}
+    with contextlib.suppress(OSError):
+        found["load"] = os.getloadavg()[0]
+    core = cores[0] if cores else 0
+    with contextlib.suppress(OSError, ValueError):
+        text = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq").read_text("ascii")
+        found["clock_mhz"] = int(text) / 1000
+    return found

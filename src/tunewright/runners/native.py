@@ -16,7 +16,7 @@ from dataclasses import dataclass
 __all__ = ["COLUMNS", "Access", "Kind", "Page", "Stage", "page_bytes", "prepare", "run"]
 
 COLUMNS = 6
-_SLOTS, _TEXT_AT, _TEXT_BYTES, _SAMPLES_AT = 15, 512, 512, 1024
+_SLOTS, _TEXT_AT, _TEXT_BYTES, _SAMPLES_AT = 16, 512, 512, 1024
 
 
 class Kind(enum.IntEnum):
@@ -71,6 +71,7 @@ class Page:
         calls: calls in each sample.
         canary, canary_side: argument number beside which memory was overwritten without a fault.
         text: what the loader said, empty without an error.
+        cut: sampling ended early because a call was clearly slow.
         wall_ns, cpu_ns: for each sample, of one call.
     """
 
@@ -88,6 +89,7 @@ class Page:
     canary: int | None
     canary_side: int
     text: str
+    cut: bool
     wall_ns: tuple[float, ...]
     cpu_ns: tuple[float, ...]
 
@@ -95,7 +97,7 @@ class Page:
     def read(cls, raw: bytes, arguments: int, samples: int) -> Page:
         """Read a page with room for `samples`, of a job with that many arguments."""
         (stage, number, code, address, access, array, side, syscall, space, stack, taken, calls, canary,
-         canary_side, error) = struct.unpack_from(f"={_SLOTS}q", raw)  # fmt: skip
+         canary_side, error, cut) = struct.unpack_from(f"={_SLOTS}q", raw)  # fmt: skip
         taken = min(max(taken, 0), samples)
         text = raw[_TEXT_AT : _TEXT_AT + _TEXT_BYTES].partition(b"\0")[0].decode(errors="replace")
         return cls(
@@ -113,6 +115,7 @@ class Page:
             canary=canary - 1 if 1 <= canary <= arguments else None,
             canary_side=canary_side,
             text=text if error else "",
+            cut=bool(cut),
             wall_ns=struct.unpack_from(f"={taken}d", raw, _SAMPLES_AT),
             cpu_ns=struct.unpack_from(f"={taken}d", raw, _SAMPLES_AT + 8 * samples),
         )

@@ -27,11 +27,13 @@ enum { /* stages */
 };
 enum { /* slots of the status page */
     P_STAGE, P_SIGNAL, P_CODE, P_ADDRESS, P_ACCESS, P_ARRAY, P_SIDE, P_SYSCALL, P_SPACE, P_STACK,
-    P_SAMPLES, P_CALLS, P_CANARY_ARRAY, P_CANARY_SIDE, P_ERROR
+    P_SAMPLES, P_CALLS, P_CANARY_ARRAY, P_CANARY_SIDE, P_ERROR, P_CUT
 };
 enum { /* slots of the job */
     J_ARGS, J_PRISTINE_FD, J_OUTPUT_FD, J_STATUS_FD, J_CHANNEL, J_PRISTINE, J_OUTPUT, J_STATUS,
-    J_WARMUP, J_MIN, J_MAX, J_SAMPLING_NS, J_BATCH_NS, J_GUARD, J_DEADLINE_NS
+    J_WARMUP, J_MIN, J_MAX, J_SAMPLING_NS, J_BATCH_NS, J_GUARD, J_DEADLINE_NS,
+    J_PRECISION_PPM, /* half the interval of the median, in millionths of it, at which sampling ends */
+    J_CUT_NS         /* a call that takes longer ends sampling at once; 0 for never */
 };
 enum { /* columns of an argument's row */
     A_KIND, A_BYTES, A_FROM, A_TO, A_POISON, A_POISON_AGAIN, A_COLUMNS
@@ -232,17 +234,36 @@ static int tell(int channel, char word)
     return n == 1 ? answer : 0;
 }
 
-/* Samples until there are enough, or another one would pass the deadline. last_ns: what a call took. */
+/* Put a sample where it belongs among n sorted ones; then half the width of the 95 % interval of the median, from
+   order statistics and the normal approximation of their ranks, as a share of the median. */
+static double uncertainty(double *sorted, int64_t n, double sample)
+{
+    int64_t at = n++, rank = 0;
+    for (; at > 0 && sorted[at - 1] > sample; at--)
+        sorted[at] = sorted[at - 1];
+    sorted[at] = sample;
+    while ((double)(n - 2 * rank - 2) * (n - 2 * rank - 2) >= 1.96 * 1.96 * (double)n && 2 * rank + 2 < n)
+        rank++;
+    double low = sorted[rank], high = sorted[n - 1 - rank], middle = sorted[n / 2];
+    return middle > 0 ? (high - low) / 2 / middle : 1;
+}
+
+/* Samples until the median is known well enough, the time is over, or another one would pass the deadline.
+   last_ns: what a call took. */
 static void time_kernel(const int64_t *job, const int64_t (*rows)[A_COLUMNS], void *entry, void **arguments,
                         const unsigned char *pristine, int64_t deadline, int64_t last_ns)
 {
     int n = (int)job[J_ARGS];
     int64_t calls = 1, most = job[J_MAX];
     volatile double *wall = (volatile double *)((char *)page + SAMPLES_AT), *cpu = wall + most;
+    double *sorted = mmap(0, (size_t)most * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sorted == MAP_FAILED)
+        fail("no memory for the samples");
 
     page[P_STAGE] = S_WARMING;
     int64_t now = clock_ns(CLOCK_MONOTONIC), warm_until = now + (deadline - now) / 4;
-    for (int64_t i = 0; i < job[J_WARMUP] && clock_ns(CLOCK_MONOTONIC) + last_ns < warm_until; i++) {
+    int64_t warmup = job[J_CUT_NS] && last_ns > job[J_CUT_NS] ? 0 : job[J_WARMUP];
+    for (int64_t i = 0; i < warmup && clock_ns(CLOCK_MONOTONIC) + last_ns < warm_until; i++) {
         restore(n, rows, pristine, 1);
         tw_call(entry, arguments);
     }
@@ -269,7 +290,14 @@ static void time_kernel(const int64_t *job, const int64_t (*rows)[A_COLUMNS], vo
         wall[s] = (double)(end - start) / (double)calls;
         cpu[s] = (double)(cpu_end - cpu_start) / (double)calls;
         page[P_SAMPLES] = s + 1;
-        if ((s + 1 >= job[J_MIN] && end - begin >= job[J_SAMPLING_NS]) || end + (end - start) > deadline)
+        if (job[J_CUT_NS] && wall[s] > (double)job[J_CUT_NS]) {
+            page[P_CUT] = 1;
+            break;
+        }
+        int enough = uncertainty(sorted, s, wall[s]) * 1e6 <= (double)job[J_PRECISION_PPM];
+        if (s + 1 >= job[J_MIN] && (enough || end - begin >= job[J_SAMPLING_NS]))
+            break;
+        if (end + (end - start) > deadline)
             break;
     }
 }

@@ -124,9 +124,7 @@ def macro_text(value: Value) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def kernel_recipe(
-    toolchain: Toolchain, kernel: Kernel, configuration: Mapping[str, Value], folder: Path
-) -> Recipe:
+def kernel_recipe(toolchain: Toolchain, kernel: Kernel, configuration: Mapping[str, Value], folder: Path) -> Recipe:
     """How one configuration is compiled, into a folder."""
     defines = [f"-D{name}={macro_text(value)}" for name, value in kernel.problem.items()]
     flags: list[str] = []

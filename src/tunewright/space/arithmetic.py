@@ -107,9 +107,7 @@ def select(mask: Mask, yes: Column | None, no: Column, before: Marks) -> Column 
     if yes is None or yes.is_int != no.is_int:
         return None
     data: Any = np.where(mask, yes.data, no.data)
-    return Column(
-        data, min(yes.lo, no.lo), max(yes.hi, no.hi), earliest(before, where(mask, yes.marks, None))
-    )
+    return Column(data, min(yes.lo, no.lo), max(yes.hi, no.hi), earliest(before, where(mask, yes.marks, None)))
 
 
 def comparable(left: Column, right: Column) -> bool:

@@ -87,8 +87,7 @@ def _failure(
         )
     size, _, wrong = census
     return wrong, (
-        f"constraint {constraint.text!r} {what} for {wrong} of {size} combinations of {scope}; "
-        "they count as invalid"
+        f"constraint {constraint.text!r} {what} for {wrong} of {size} combinations of {scope}; they count as invalid"
     )
 
 
@@ -104,9 +103,7 @@ def _census(parts: Sequence[Condition], domains: Mapping[str, Domain]) -> tuple[
             return None
 
 
-def _emptiness(
-    constraints: Sequence[Constraint], parts: Sequence[Condition], domains: Mapping[str, Domain]
-) -> str:
+def _emptiness(constraints: Sequence[Constraint], parts: Sequence[Condition], domains: Mapping[str, Domain]) -> str:
     cartesian = math.prod(len(domain.values) for domain in domains.values())
     lines = []
     culprits = []
@@ -121,10 +118,7 @@ def _emptiness(
         if valid == 0:
             culprits.append(constraint.text)
     if culprits:
-        advice = (
-            f"no configuration satisfies {culprits[0]!r}, whatever the others say; correct it or the "
-            "value lists"
-        )
+        advice = f"no configuration satisfies {culprits[0]!r}, whatever the others say; correct it or the value lists"
     else:
         advice = "each can be satisfied alone, but not all together; relax one or extend the value lists"
     return "\n".join([f"no configuration is left of {cartesian}: {advice}", *lines])

@@ -277,9 +277,7 @@ class _Evaluator:
         shape, results, marks = self.table(node, lambda value: value)
         good = [result for result, mark in zip(results, marks, strict=True) if not mark]
         filler = good[0] if good else 0
-        array, lo, hi = numbers(
-            [filler if mark else result for result, mark in zip(results, marks, strict=True)]
-        )
+        array, lo, hi = numbers([filler if mark else result for result, mark in zip(results, marks, strict=True)])
         if array is None:
             return None
         return Column(array.reshape(shape), lo, hi, _marks(marks, shape))
@@ -288,9 +286,7 @@ class _Evaluator:
         shape, results, marks = self.table(node, bool)
         return np.array(results, dtype=np.bool_).reshape(shape), _marks(marks, shape)
 
-    def table(
-        self, node: ast.expr, convert: Callable[[Any], Any]
-    ) -> tuple[tuple[int, ...], list[Any], list[int]]:
+    def table(self, node: ast.expr, convert: Callable[[Any], Any]) -> tuple[tuple[int, ...], list[Any], list[int]]:
         names = names_in(node)
         function = scalar(node)
         values = [self.grid.domains[name].values for name in names]

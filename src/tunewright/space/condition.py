@@ -68,8 +68,7 @@ class ExpressionCondition:
         except (OversizeError, TypeError, ValueError) as error:
             shown = {name: config[name] for name in self.scope}
             raise ConstraintError(
-                f"constraint {self.text!r} cannot be evaluated for "
-                f"{show(shown) or 'any configuration'}: {error}"
+                f"constraint {self.text!r} cannot be evaluated for {show(shown) or 'any configuration'}: {error}"
             ) from error
 
     def _explain(self, grid: Grid, marks: npt.NDArray[np.uint8]) -> None:
@@ -129,9 +128,7 @@ class FunctionCondition:
             OutsideScopeSignal: it reads more than the scope.
             ConstraintError: it raises anything but an ArithmeticError.
         """
-        config = {
-            name: choices[code] for name, choices, code in zip(self.scope, self._choices, codes, strict=True)
-        }
+        config = {name: choices[code] for name, choices, code in zip(self.scope, self._choices, codes, strict=True)}
         return self._outcome(config)
 
     def holds_for(self, config: Mapping[str, Value]) -> bool:
@@ -198,8 +195,7 @@ def satisfies(
     """Say whether one configuration satisfies a constraint; one without a rule counts as satisfied."""
     parts = conditions([constraint], domains, constants)
     return all(
-        part.holds_for({**constants, **config} if isinstance(part, ExpressionCondition) else config)
-        for part in parts
+        part.holds_for({**constants, **config} if isinstance(part, ExpressionCondition) else config) for part in parts
     )
 
 

@@ -59,9 +59,7 @@ class Constraint:
                 f"constraint {self.rule!r} of type {type(self.rule).__name__} is neither text nor a function"
             )
         if isinstance(self.parameters, str):
-            raise ConstraintError(
-                f"constraint parameters are the text {self.parameters!r}; give a list of names"
-            )
+            raise ConstraintError(f"constraint parameters are the text {self.parameters!r}; give a list of names")
         object.__setattr__(self, "parameters", tuple(self.parameters))
 
     @property
@@ -120,9 +118,7 @@ def resolve(
     return tuple(known.values())
 
 
-def check_constants(
-    constants: Mapping[str, object], parameters: Mapping[str, tuple[Value, ...]]
-) -> dict[str, Value]:
+def check_constants(constants: Mapping[str, object], parameters: Mapping[str, tuple[Value, ...]]) -> dict[str, Value]:
     """Return the constants as plain values.
 
     Raises:
@@ -144,9 +140,7 @@ def _check_known(
         return
     close = difflib.get_close_matches(name, known, n=1)
     advice = f"did you mean {close[0]!r}?" if close else f"known names: {', '.join(known)}"
-    raise ConstraintError(
-        f"constraint {text!r} names {name!r}, which is no parameter and no constant; {advice}"
-    )
+    raise ConstraintError(f"constraint {text!r} names {name!r}, which is no parameter and no constant; {advice}")
 
 
 def _argument_names(function: Function, parameters: Mapping[str, tuple[Value, ...]]) -> tuple[str, ...]:

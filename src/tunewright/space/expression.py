@@ -104,9 +104,7 @@ def parse(text: str) -> Expression:
             warnings.simplefilter("ignore")
             node = ast.parse(stripped, mode="eval").body
     except SyntaxError as error:
-        raise ConstraintError(
-            f"constraint {_short(stripped)} cannot be read: {_syntax_advice(error)}"
-        ) from error
+        raise ConstraintError(f"constraint {_short(stripped)} cannot be read: {_syntax_advice(error)}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise ConstraintError(
             f"constraint {_short(stripped)} cannot be read ({error}); it is nested too deeply or holds "
@@ -124,9 +122,7 @@ def names_in(node: ast.expr) -> tuple[str, ...]:
 def _names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name):
         yield node.id
-    children: list[ast.AST] = (
-        list(node.args) if isinstance(node, ast.Call) else list(ast.iter_child_nodes(node))
-    )
+    children: list[ast.AST] = list(node.args) if isinstance(node, ast.Call) else list(ast.iter_child_nodes(node))
     for child in children:
         yield from _names(child)
 
@@ -168,9 +164,7 @@ def _check_call(node: ast.Call, text: str) -> None:
         )
     name = node.func.id
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-        raise ConstraintError(
-            f"constraint {_short(text)}: {name} takes plain arguments only, no '*' and no keywords"
-        )
+        raise ConstraintError(f"constraint {_short(text)}: {name} takes plain arguments only, no '*' and no keywords")
     if not node.args or (name == "abs" and len(node.args) != 1):
         raise ConstraintError(f"constraint {_short(text)}: {name} is called with {len(node.args)} arguments")
 

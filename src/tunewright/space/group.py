@@ -252,9 +252,7 @@ class WideGroup:
         found = self._search(candidates).tolist()
         lines, start = [], 0
         for radix in self.radices:
-            lines.append(
-                [(code, other) for code, other in enumerate(found[start : start + radix]) if other >= 0]
-            )
+            lines.append([(code, other) for code, other in enumerate(found[start : start + radix]) if other >= 0])
             start += radix
         return lines
 

@@ -59,9 +59,7 @@ class Difference:
         return "; ".join(parts) or "the same parameters and values under different constraints"
 
 
-def compare(
-    old: Mapping[str, tuple[Value, ...]], new: Mapping[str, tuple[Value, ...]], *, same: bool
-) -> Difference:
+def compare(old: Mapping[str, tuple[Value, ...]], new: Mapping[str, tuple[Value, ...]], *, same: bool) -> Difference:
     """Return the difference from old to new; `same` says whether the valid sets are equal as well."""
     common = [name for name in old if name in new]
     added = {name: _without(new[name], old[name]) for name in common}

@@ -218,12 +218,8 @@ class _Projection:
             self.columns: Mapping[str, Codes] = {name: table.columns[name] for name in covered}
             self.rows = table.rows
             return
-        keys = _keys(
-            [table.columns[name] for name in covered], [len(domains[name].values) for name in covered]
-        )
-        _, first, inverse, counts = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
+        keys = _keys([table.columns[name] for name in covered], [len(domains[name].values) for name in covered])
+        _, first, inverse, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         self.columns = {name: table.columns[name][first] for name in covered}
         self.rows = len(first)
         self.counts = counts
@@ -233,9 +229,7 @@ class _Projection:
     @staticmethod
     def joined_rows(projections: Sequence[_Projection], survivors: Sequence[Indices]) -> int:
         """Return how many rows the join of the survivors has."""
-        partial = [
-            (p.counts, index) for p, index in zip(projections, survivors, strict=True) if p.counts is not None
-        ]
+        partial = [(p.counts, index) for p, index in zip(projections, survivors, strict=True) if p.counts is not None]
         if not partial:
             return len(survivors[0])
         total = np.ones(len(survivors[0]))

@@ -86,8 +86,7 @@ def check_name(name: object) -> str:
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise ParameterError(
-            f"parameter name {name!r} is not an identifier; use letters, digits and underscores, "
-            "no leading digit"
+            f"parameter name {name!r} is not an identifier; use letters, digits and underscores, no leading digit"
         )
     if keyword.iskeyword(name):
         raise ParameterError(f"parameter name {name!r} is a keyword of Python; choose another name")
@@ -131,9 +130,7 @@ def plain_value(name: str, value: object) -> Value:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ParameterError(
-                f"{name} has the value {value!r}; leave it out, values must be finite numbers"
-            )
+            raise ParameterError(f"{name} has the value {value!r}; leave it out, values must be finite numbers")
         return float(value)
     if isinstance(value, str):
         return str.__str__(value)
@@ -166,14 +163,11 @@ def _check_values(name: str, values: object) -> tuple[Value, ...]:
         )
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise ParameterError(
-                f"the values of {name!r} are an array of shape {values.shape}; give one dimension"
-            )
+            raise ParameterError(f"the values of {name!r} are an array of shape {values.shape}; give one dimension")
         values = values.tolist()
     if not isinstance(values, Sequence):
         raise ParameterError(
-            f"the values of {name!r} are {values!r} of type {type(values).__name__}; give an "
-            "ordered list of values"
+            f"the values of {name!r} are {values!r} of type {type(values).__name__}; give an ordered list of values"
         )
     if not values:
         raise ParameterError(f"the value list of {name!r} is empty, []; give at least one value")

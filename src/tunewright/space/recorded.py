@@ -26,18 +26,14 @@ def code_columns(
         EmptySpaceError: no rows.
     """
     if len(rows) == 0:
-        raise EmptySpaceError(
-            "no configuration is left: the list of configurations is empty; give at least one"
-        )
+        raise EmptySpaceError("no configuration is left: the list of configurations is empty; give at least one")
     matrix = _checked_codes(parameters, rows) if isinstance(rows, np.ndarray) else _coded(parameters, rows)
     _, first, counts = np.unique(matrix, axis=0, return_index=True, return_counts=True)
     if len(first) < len(matrix):
         twice = matrix[first[int(counts.argmax())]]
         config = {name: values[code] for (name, values), code in zip(parameters.items(), twice, strict=True)}
         raise SpaceError(f"the configuration {show(config)} is given {counts.max()} times; give each once")
-    return [
-        matrix[:, number].astype(code_dtype(len(values))) for number, values in enumerate(parameters.values())
-    ]
+    return [matrix[:, number].astype(code_dtype(len(values))) for number, values in enumerate(parameters.values())]
 
 
 def _checked_codes(
@@ -51,15 +47,11 @@ def _checked_codes(
     for number, (name, values) in enumerate(parameters.items()):
         low, high = int(codes[:, number].min()), int(codes[:, number].max())
         if low < 0 or high >= len(values):
-            raise SpaceError(
-                f"value indices of {name!r} run from {low} to {high}; the list has 0 to {len(values) - 1}"
-            )
+            raise SpaceError(f"value indices of {name!r} run from {low} to {high}; the list has 0 to {len(values) - 1}")
     return codes
 
 
-def _coded(
-    parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Sequence[object]]
-) -> npt.NDArray[np.integer]:
+def _coded(parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Sequence[object]]) -> npt.NDArray[np.integer]:
     for number, row in enumerate(rows):
         if len(row) != len(parameters):
             raise SpaceError(
@@ -74,7 +66,6 @@ def _coded(
         except (KeyError, TypeError) as error:
             wrong = next(value for value in column if value not in values)
             raise SpaceError(
-                f"{name} = {wrong!r} is not one of its values {', '.join(map(repr, values))}; "
-                "add it to the list"
+                f"{name} = {wrong!r} is not one of its values {', '.join(map(repr, values))}; add it to the list"
             ) from error
     return np.array(columns, dtype=np.int32).T

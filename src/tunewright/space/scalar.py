@@ -30,20 +30,14 @@ def power(base: Any, exponent: Any) -> Any:
     if isinstance(base, int) and isinstance(exponent, int) and exponent > 0 and base not in (-1, 0, 1):
         bits = base.bit_length() * exponent
         if bits > MAX_POWER_BITS:
-            raise OversizeError(
-                f"the power of {_size(base)} to {_size(exponent)} has more than {MAX_POWER_BITS} bits"
-            )
+            raise OversizeError(f"the power of {_size(base)} to {_size(exponent)} has more than {MAX_POWER_BITS} bits")
     return base**exponent
 
 
 def product(left: Any, right: Any) -> Any:
     """Return left * right; refuse long repetitions of strings and tuples."""
     for sequence, times in ((left, right), (right, left)):
-        if (
-            isinstance(sequence, str | tuple | list)
-            and isinstance(times, int)
-            and len(sequence) * times > MAX_REPEATED
-        ):
+        if isinstance(sequence, str | tuple | list) and isinstance(times, int) and len(sequence) * times > MAX_REPEATED:
             raise OversizeError(f"repeating a {type(sequence).__name__} {_size(times)} times is too long")
     return left * right
 

@@ -188,9 +188,7 @@ class SearchSpace:
     def noted(self, notes: Sequence[str]) -> SearchSpace:
         """Return the same space with more notes."""
         kept = (*self._notes, *notes)
-        return self._from_parts(
-            Parts(self._values, self._constraints, self._constants, self._factors.groups, kept)
-        )
+        return self._from_parts(Parts(self._values, self._constraints, self._constants, self._factors.groups, kept))
 
     def difference(self, other: SearchSpace) -> Difference:
         """Return what changes from this space's parameters to the other's."""
@@ -232,9 +230,7 @@ class SearchSpace:
             SpaceError: a parameter is missing, or one is unknown.
         """
         self._check_names(config)
-        return self._factors.nearest(
-            [distances(values, config[name]) for name, values in self._values.items()]
-        )
+        return self._factors.nearest([distances(values, config[name]) for name, values in self._values.items()])
 
     def why_invalid(self, config: Mapping[str, object]) -> list[str]:
         """Return what a configuration breaks: values that are not listed, else the texts of constraints.
@@ -317,13 +313,10 @@ class SearchSpace:
         """
         for name, value in values.items():
             if name not in self._values:
-                raise SpaceError(
-                    f"cannot fix {name!r}, which is no parameter; parameters: {', '.join(self._values)}"
-                )
+                raise SpaceError(f"cannot fix {name!r}, which is no parameter; parameters: {', '.join(self._values)}")
             if self._code(name, value) is None:
                 raise SpaceError(
-                    f"cannot fix {name!r} to {value!r}; its values are "
-                    f"{', '.join(map(repr, self._values[name]))}"
+                    f"cannot fix {name!r} to {value!r}; its values are {', '.join(map(repr, self._values[name]))}"
                 )
         pins = {name: self._lookup[name][value] for name, value in values.items()}  # type: ignore[index]
         parameters = {n: (v[pins[n]],) if n in pins else v for n, v in self._values.items()}
@@ -441,6 +434,4 @@ class SearchSpace:
         unknown = [name for name in config if name not in self._values]
         parts = [f"lacks {', '.join(missing)}"] if missing else []
         parts += [f"has unknown parameters {', '.join(map(str, unknown))}"] if unknown else []
-        raise SpaceError(
-            f"the configuration {' and '.join(parts)}; the parameters are {', '.join(self._values)}"
-        )
+        raise SpaceError(f"the configuration {' and '.join(parts)}; the parameters are {', '.join(self._values)}")

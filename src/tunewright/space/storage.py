@@ -102,8 +102,7 @@ def read(path: Path) -> Parts:
         zipfile.BadZipFile,
     ) as error:
         raise SpaceError(
-            f"{path}: this is no search space that SearchSpace.save wrote, or it is damaged "
-            f"({error}); build it again"
+            f"{path}: this is no search space that SearchSpace.save wrote, or it is damaged ({error}); build it again"
         ) from error
 
 
@@ -113,12 +112,7 @@ def _parts(header: Mapping[str, Any], archive: Mapping[str, Any]) -> Parts:
     for number, names in enumerate(header["groups"]):
         codes = archive[f"group_{number}"]
         radices = [len(parameters[name]) for name in names]
-        if (
-            codes.ndim != 2
-            or codes.shape[1] != len(names)
-            or not len(codes)
-            or (codes.max(axis=0) >= radices).any()
-        ):
+        if codes.ndim != 2 or codes.shape[1] != len(names) or not len(codes) or (codes.max(axis=0) >= radices).any():
             raise ValueError(f"rows of {', '.join(names)}")
         groups.append(make_group(names, radices, list(codes.T)))
     if sorted(name for group in groups for name in group.names) != sorted(parameters):

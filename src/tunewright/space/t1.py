@@ -37,9 +37,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise SpaceError(f"the T1 file cannot be read: {error}") from error
     if not isinstance(content, Mapping):
-        raise SpaceError(
-            f"a T1 file holds an object with the key 'ConfigurationSpace', not a {type(content).__name__}"
-        )
+        raise SpaceError(f"a T1 file holds an object with the key 'ConfigurationSpace', not a {type(content).__name__}")
     return content
 
 
@@ -74,9 +72,7 @@ def _entry(entry: Any, key: str, kind: type | Any, where: str) -> Any:
 def _values(name: str, entry: Mapping[str, Any]) -> list[Value]:
     kind = _entry(entry, "Type", str, f"parameter {name!r}")
     if kind not in CONVERSIONS:
-        raise ParameterError(
-            f"parameter {name!r} has the type {kind!r}; the types are {', '.join(CONVERSIONS)}"
-        )
+        raise ParameterError(f"parameter {name!r} has the type {kind!r}; the types are {', '.join(CONVERSIONS)}")
     stated = entry.get("Values")
     if isinstance(stated, str):
         try:
@@ -84,16 +80,12 @@ def _values(name: str, entry: Mapping[str, Any]) -> list[Value]:
         except ParameterError as error:
             raise ParameterError(f"parameter {name!r}: {error}") from error
     if not isinstance(stated, list):
-        raise ParameterError(
-            f"parameter {name!r} has the values {stated!r}; give a list, or an expression as text"
-        )
+        raise ParameterError(f"parameter {name!r} has the values {stated!r}; give a list, or an expression as text")
     values = []
     for value in stated:
         converted = CONVERSIONS[kind](plain_value(f"parameter {name!r}", value))
         if converted is None:
-            raise ParameterError(
-                f"parameter {name!r} of type {kind} has the value {value!r}; correct type or value"
-            )
+            raise ParameterError(f"parameter {name!r} of type {kind} has the value {value!r}; correct type or value")
         values.append(converted)
     return values
 
@@ -140,12 +132,7 @@ def _remarks(space: SearchSpace, defaults: Mapping[str, object]) -> list[str]:
     remarks = []
     for name, default in defaults.items():
         if not any(default == value for value in space.parameters[name]):
-            remarks.append(
-                f"the stated default {default!r} of {name!r} is not one of its values; it is ignored"
-            )
+            remarks.append(f"the stated default {default!r} of {name!r} is not one of its values; it is ignored")
     if not remarks and defaults.keys() == space.parameters.keys():
-        remarks += [
-            f"the stated defaults break {reason!r}; they are ignored"
-            for reason in space.why_invalid(defaults)
-        ]
+        remarks += [f"the stated defaults break {reason!r}; they are ignored" for reason in space.why_invalid(defaults)]
     return remarks

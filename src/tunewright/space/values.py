@@ -56,9 +56,7 @@ def parse_values(text: str) -> list[Any]:
     except (ArithmeticError, ValueError, TypeError, OversizeError, RecursionError, MemoryError) as error:
         raise ParameterError(f"the values {_short(text)} cannot be used: {error}") from error
     if not isinstance(result, list | tuple | range):
-        raise ParameterError(
-            f"the values {_short(text)} are a single {type(result).__name__}; write a list: [...]"
-        )
+        raise ParameterError(f"the values {_short(text)} are a single {type(result).__name__}; write a list: [...]")
     return list(result)
 
 
@@ -125,9 +123,7 @@ class _Interpreter:
                 break
         return value
 
-    def compare(
-        self, first: ast.expr, ops: Sequence[ast.cmpop], comparators: Sequence[ast.expr], scope: Scope
-    ) -> Any:
+    def compare(self, first: ast.expr, ops: Sequence[ast.cmpop], comparators: Sequence[ast.expr], scope: Scope) -> Any:
         left = self.evaluate(first, scope)
         result: Any = True
         for op, comparator in zip(ops, comparators, strict=True):
@@ -156,9 +152,7 @@ class _Interpreter:
             values = [self.evaluate(argument, scope) for argument in args]
             self.spend(sum(len(value) for value in values if isinstance(value, list | tuple | range)))
             return SIMPLE_CALLS[name](*values)
-        raise ValueError(
-            f"{name!r} cannot be called; the functions are list, range, {', '.join(SIMPLE_CALLS)}"
-        )
+        raise ValueError(f"{name!r} cannot be called; the functions are list, range, {', '.join(SIMPLE_CALLS)}")
 
     def listed_size(self, value: range) -> None:
         # len() of a range is limited to a machine word; the slice is empty exactly where the range is short
@@ -172,9 +166,7 @@ class _Interpreter:
         self.spend(len(value))
         return list(value)
 
-    def comprehension(
-        self, element: ast.expr, generators: Sequence[ast.comprehension], scope: Scope
-    ) -> list[Any]:
+    def comprehension(self, element: ast.expr, generators: Sequence[ast.comprehension], scope: Scope) -> list[Any]:
         result: list[Any] = []
         for inner in self.loops(generators, dict(scope)):
             result.append(self.evaluate(element, inner))
