@@ -10,7 +10,7 @@ import socket
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tunewright.kernel.spec import DTYPES, Measuring, Role
@@ -91,14 +91,11 @@ class Outcome:
 
     def with_more(self, again: Outcome) -> Outcome:
         """This outcome and a second one of the same library: its failure if it failed, else all samples."""
-        seconds = {
-            "verify_s": self.verify_s + again.verify_s,
-            "benchmark_s": self.benchmark_s + again.benchmark_s,
-        }
+        verify_s, benchmark_s = self.verify_s + again.verify_s, self.benchmark_s + again.benchmark_s
         if again.status is not Status.OK:
-            return replace(again, detail=f"worked once, then not: {again.detail}", **seconds)
+            return Outcome(again.status, f"worked once, then not: {again.detail}", (), verify_s, benchmark_s)
         samples = self.runtimes_ms + again.runtimes_ms
-        return replace(self, runtimes_ms=samples, metrics={**self.metrics, "confirmed": 1.0}, **seconds)
+        return Outcome(Status.OK, self.detail, samples, verify_s, benchmark_s, {**self.metrics, "confirmed": 1.0})
 
 
 @dataclass(slots=True)

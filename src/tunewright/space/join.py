@@ -164,10 +164,7 @@ class Join:
                 step, marks = condition.mask(grid)
                 _count(failed, condition.owner, marks, grid)
                 mask = step if mask is None else mask & step
-        if mask is None:
-            flat = np.arange(math.prod(grid.shape))
-        else:
-            flat = np.flatnonzero(np.broadcast_to(mask, grid.shape))
+        flat = np.arange(math.prod(grid.shape)) if mask is None else np.flatnonzero(np.broadcast_to(mask, grid.shape))
         points = np.unravel_index(flat, grid.shape)
         for condition in ready:
             if isinstance(condition, FunctionCondition):
