@@ -8,6 +8,12 @@ import pytest
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test writes into the user's store."""
+    monkeypatch.setenv("TUNEWRIGHT_STORE", str(tmp_path_factory.mktemp("store") / "store.sqlite"))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of recorded spaces beside the checkout; skips where it is absent."""

@@ -12,12 +12,13 @@ from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
 from tunewright.errors import OptionError, RunnerError, SpecificationError
 from tunewright.kernel import LANGUAGES, Kernel
-from tunewright.measure import Decision, Stopped, Task, Trial, TuningRun
+from tunewright.measure import Decision, Objective, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
-from tunewright.records import RecordedSpace
+from tunewright.records import RecordedSpace, RunLog, Store
 from tunewright.runners.host import HostRunner
 from tunewright.runners.replay import ReplayRunner
+from tunewright.runners.stored import StoredRunner
 from tunewright.space import SearchSpace
 from tunewright.version import __version__
 
@@ -41,6 +42,7 @@ def tune(
     jobs: int | None = None,
     options: Mapping[str, Any] | None = None,
     on_trial: Callable[[Trial], None] | None = None,
+    store: Store | None = None,
 ) -> TuningRun:
     """Compile, verify and time configurations until the budget is spent; measure the leaders again; decide.
 
@@ -57,6 +59,8 @@ def tune(
         jobs: compilers that run at the same time; None: one for each core.
         options: hyper-parameters of the optimizer.
         on_trial: called after every trial.
+        store: where every measurement is kept and looked up, so that a run that was killed goes on where it was,
+            and a changed space measures only what is new; None: nothing is kept.
 
     Raises:
         SpecificationError, SpaceError, OptionError: the request cannot be carried out.
@@ -70,26 +74,69 @@ def tune(
             key="language",
         )
     space, default, notes = _pinned(kernel, fix or {})
+    request = {"optimizer": name, "seed": seed, "options": dict(options or {}), "fix": dict(fix or {}),
+               "evaluations": budget.evaluations, "seconds": budget.seconds}  # fmt: skip
     with closing(HostRunner(kernel, space, jobs=jobs)) as runner:
+        history = None if store is None else _History(store, runner, space, kernel.objective, request)
+
+        def notice(trial: Trial) -> None:
+            if history is not None:
+                history.log.trial(trial)
+            if on_trial is not None:
+                on_trial(trial)
+
         outcome = drive(
             _start_first(plan),
             space,
-            runner,
+            runner if history is None else history.runner,
             kernel.objective,
             budget,
             random.Random(seed),
             start=(default,),
             options=options,
-            on_trial=on_trial,
+            on_trial=notice,
         )
         decision = None
         if outcome.stopped is not Stopped.INTERRUPTED:
             try:
-                decision = _measure_leaders(kernel, runner, outcome.trials, default)
+                if history is not None:
+                    decision = history.earlier_decision(len(outcome.trials))
+                if decision is None:
+                    decision = _measure_leaders(kernel, runner, outcome.trials, default)
             except (KeyboardInterrupt, RunnerError) as error:
                 outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
                 notes = (*notes, f"the leaders were not measured again: {error or 'interrupted'}")
+        if history is not None:
+            notes = (*notes, *history.end(outcome.stopped, decision, notes))
         return _run(runner.task, space, name, seed, outcome, decision, notes)
+
+
+class _History:
+    """The store beside a run: what it knows is not measured again, what happens is written down."""
+
+    def __init__(
+        self, store: Store, runner: HostRunner, space: SearchSpace, objective: Objective, request: Mapping[str, object]
+    ) -> None:
+        self._store, self._space, self._request = store, space, request
+        self._task = store.task(runner.task)
+        self.runner = StoredRunner(runner, store, self._task, space)
+        self.log = RunLog(store, self._task, space, objective, str(request["optimizer"]), request, __version__)
+
+    def earlier_decision(self, trials: int) -> Decision | None:
+        """What an identical run decided, if everything in this one was known already."""
+        if self.runner.reused < trials:
+            return None
+        return self._store.decision(self._task, self._space, self._request)
+
+    def end(self, stopped: Stopped, decision: Decision | None, notes: Sequence[str]) -> list[str]:
+        """Close the book; returns what the user should know."""
+        self.log.end(stopped, decision, notes)
+        found = []
+        if self.runner.reused:
+            found.append(f"{self.runner.reused} measurements were known already and taken from {self._store.path}")
+        if problem := self.runner.problem or self.log.problem:
+            found.append(f"not everything could be stored: {problem}")
+        return found
 
 
 def replay(

@@ -11,7 +11,7 @@ from typing import Any
 
 from tunewright.errors import OptionError
 
-__all__ = ["add_search_options", "assignments", "positive_number", "print_json", "whole_number"]
+__all__ = ["add_search_options", "add_store_option", "assignments", "positive_number", "print_json", "whole_number"]
 
 
 def whole_number(text: str) -> int:
@@ -92,6 +92,16 @@ def add_search_options(parser: argparse.ArgumentParser, optimizer: str) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (default: 0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object to standard output")
+
+
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    """Where results are kept."""
+    parser.add_argument(
+        "--store",
+        metavar="FILE",
+        help="the file that keeps results (default: TUNEWRIGHT_STORE, else tunewright/store.sqlite in the user's "
+        "data folder)",
+    )
 
 
 def print_json(data: Any) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from tunewright.budget import Budget
-from tunewright.cli.options import add_search_options, assignments, print_json, whole_number
+from tunewright.cli.options import add_search_options, add_store_option, assignments, print_json, whole_number
 from tunewright.cli.progress import Progress
 from tunewright.cli.show import run_data, run_text
-from tunewright.errors import OptionError
+from tunewright.errors import OptionError, RecordError
 from tunewright.kernel import read_kernel
 from tunewright.measure import Stopped
+from tunewright.records import Store
 from tunewright.tune import DEFAULT_EVALUATIONS, DEFAULT_OPTIMIZER, tune
 
 __all__ = ["add_arguments", "run"]
@@ -32,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="another problem size; may be repeated",
     )
+    add_store_option(parser)
+    parser.add_argument("--no-store", action="store_true", help="look nothing up and keep nothing")
     parser.add_argument(
         "--jobs",
         type=whole_number,
@@ -56,7 +61,10 @@ def run(options: argparse.Namespace) -> int:
     space = kernel.space.fix(**fix) if fix else kernel.space
     unit = "ms" if kernel.objective.metric == "runtime_ms" else kernel.objective.metric
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: best so far
-    with Progress(Budget(evaluations, options.seconds), space.size, unit) as progress:
+    with (
+        _store(options) as store,
+        Progress(Budget(evaluations, options.seconds), space.size, unit) as progress,
+    ):
         result = tune(
             kernel,
             optimizer=options.optimizer,
@@ -67,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
             jobs=options.jobs,
             options=assignments(options.option),
             on_trial=progress.trial,
+            store=store,
         )
     if options.json:
         print_json(run_data(result, space, unit))
@@ -75,3 +84,16 @@ def run(options: argparse.Namespace) -> int:
     if result.stopped is Stopped.INTERRUPTED:
         return 130
     return 1 if result.best is None else 0
+
+
+def _store(options: argparse.Namespace) -> AbstractContextManager[Store | None]:
+    """The store to use. A default one that cannot be opened is said so and done without."""
+    if options.no_store:
+        return nullcontext()
+    try:
+        return Store(options.store)
+    except RecordError as error:
+        if options.store is not None:
+            raise
+        print(f"tunewright: {error}; going on without", file=sys.stderr)
+        return nullcontext()

@@ -20,9 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from tunewright.errors import RecordError
-from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial
+from tunewright.measure import Decision, Leader, Measurement, Objective, Status, Stopped, Task, Trial
 from tunewright.space import SearchSpace
 
 __all__ = ["SCHEMA_VERSION", "RunRow", "Store", "StoredBest", "default_path", "task_key"]
@@ -303,6 +304,15 @@ class Store:
             if configuration.keys() == names:
                 yield configuration
 
+    def decision(self, task: str, space: SearchSpace, request: Mapping[str, object]) -> Decision | None:
+        """The decision of the newest finished run of the same request; None if there is none."""
+        row = self._db.execute(
+            "SELECT decision FROM run WHERE task = ? AND space = ? AND request = ? AND decision IS NOT NULL"
+            " ORDER BY ended DESC LIMIT 1",
+            (task, space.digest, _text(dict(request))),
+        ).fetchone()
+        return None if row is None else _decision(json.loads(row[0]), space)
+
     # Runs.
 
     def start_run(
@@ -411,10 +421,10 @@ class Store:
             data = json.loads(decision)
             found[key] = StoredBest(
                 task=task,
-                configuration=data["configuration"],
-                cost=data["cost"],
+                configuration=data["best"]["configuration"],
+                cost=data["best"]["cost"],
                 objective=Objective(*json.loads(objective)),
-                speedup=data["speedup"],
+                speedup=data["speedup"][0],
                 finished=ended,
                 run=number,
             )
@@ -502,17 +512,32 @@ class Store:
 def _decision_text(decision: Decision | None, space: SearchSpace) -> str | None:
     if decision is None:
         return None
-    best = decision.best
     return _text(
         {
-            "configuration": space.config(best.id),
-            "cost": best.cost,
-            "interval": [best.low, best.high],
-            "rounds": list(best.rounds),
-            "speedup": decision.speedup,
-            "ties": [space.config(tie.id) for tie in decision.ties],
+            "best": _leader_data(decision.best, space),
+            "ties": [_leader_data(tie, space) for tie in decision.ties],
+            "default": decision.default and _leader_data(decision.default, space),
+            "speedup": [decision.speedup, decision.speedup_low, decision.speedup_high],
         }
     )
+
+
+def _leader_data(leader: Leader, space: SearchSpace) -> dict[str, object]:
+    return {"configuration": space.config(leader.id), **leader._asdict()}
+
+
+def _leader(data: Mapping[str, Any], space: SearchSpace) -> Leader | None:
+    i = space.find(data["configuration"])
+    return None if i is None else Leader(i, data["cost"], data["low"], data["high"], tuple(data["rounds"]))
+
+
+def _decision(data: Mapping[str, Any], space: SearchSpace) -> Decision | None:
+    best = _leader(data["best"], space)
+    if best is None:
+        return None
+    ties = tuple(tie for tie in (_leader(tie, space) for tie in data["ties"]) if tie is not None)
+    default = data["default"] and _leader(data["default"], space)
+    return Decision(best, ties, default, *data["speedup"])
 
 
 def _is_alive(pid: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from tunewright.kernel.spec import Kernel, Value
 from tunewright.measure import Measurement, Status, Task
 from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
 from tunewright.runners.compile import CompileLimits, CompilePool, Library
+from tunewright.runners.identity import measuring_settings, source_digest
 from tunewright.runners.isolation import Isolation
 from tunewright.runners.launch import JOB, Launcher, Outcome, Run, call_header
 from tunewright.runners.machine import core_threads, cpu_name, forbids_programs
@@ -79,8 +79,9 @@ class HostRunner:
             raise OptionError(f"jobs must be at least 1, got {jobs!r}")
         if compile_memory_mib < 1:
             raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
-        self._digest = _source_digest(kernel)
         self._toolchain = find_toolchain(kernel)
+        plain = kernel_recipe(self._toolchain, kernel, kernel.default_configuration, Path())
+        self._digest = source_digest(kernel, plain.command)
         self._buffers = Buffers(kernel.arguments, kernel.problem)
         self._lock = threading.RLock()
         self._expected: Expected | None = None
@@ -125,6 +126,7 @@ class HostRunner:
             problem=dict(self._kernel.problem),
             toolchain=self._toolchain.version,
             source_digest=self._digest,
+            settings=measuring_settings(self._kernel, self._toolchain.command, len(self._cores)),
         )
 
     @property
@@ -357,11 +359,3 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
             f"libraries cannot be loaded from {folder.name!r} (mounted with noexec); point TMPDIR elsewhere"
         )
     return folder
-
-
-def _source_digest(kernel: Kernel) -> str:
-    """sha256 of the source file."""
-    try:
-        return hashlib.sha256(kernel.source.read_bytes()).hexdigest()
-    except OSError as error:
-        raise SpecificationError(f"cannot read {str(kernel.source)!r}: {error.strerror}", key="source") from error

@@ -1,0 +1,118 @@
+"""What a measurement of a kernel depends on, the configuration left out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+from tunewright.errors import SpecificationError
+from tunewright.kernel.spec import Argument, Kernel
+
+__all__ = ["METHOD", "measuring_settings", "source_digest"]
+
+METHOD = 2
+"""Version of the way of measuring; a change makes stored values of other versions not comparable."""
+
+_ONLY_AT_THE_END = {"leaders", "rounds"}
+_INCLUDES_S = 20
+
+
+def source_digest(kernel: Kernel, command: Sequence[str]) -> str:
+    """sha256 over the kernel's source and the files of its own that it includes.
+
+    Included files are those that the compiler lists for the default configuration, system headers left out; where it
+    lists none, the source alone counts.
+
+    Args:
+        kernel: whose source.
+        command: the compiler's whole command for the default configuration.
+
+    Raises:
+        SpecificationError: the source cannot be read.
+    """
+    digest = sha256()
+    for file in [kernel.source, *_included(kernel, command)]:
+        try:
+            digest.update(sha256(file.read_bytes()).digest())
+        except OSError as error:
+            raise SpecificationError(f"cannot read {str(file)!r}: {error.strerror}", key="source") from error
+    return digest.hexdigest()
+
+
+def _included(kernel: Kernel, command: Sequence[str]) -> list[Path]:
+    folder = kernel.source.resolve().parent
+    flags = [part for part in command if part.startswith(("-D", "-I", "-std"))]
+    try:
+        asked = subprocess.run(
+            [command[0], *flags, "-MM", str(kernel.source.resolve())],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_INCLUDES_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    listed = asked.stdout.replace("\\\n", " ").partition(":")[2]
+    names = [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", listed.strip()) if name]
+    files = {(folder / name).resolve() for name in names} - {kernel.source.resolve()}
+    return sorted(file for file in files if file.is_file())
+
+
+def measuring_settings(kernel: Kernel, compiler: Sequence[str], cores: int) -> dict[str, object]:
+    """How a kernel is compiled, called, verified and sampled, as plain data.
+
+    Args:
+        kernel: the specification.
+        compiler: how the compiler is called.
+        cores: that the process may use.
+    """
+    verification = kernel.verification
+    reference = verification.reference
+    measuring = {name: value for name, value in asdict(kernel.measuring).items() if name not in _ONLY_AT_THE_END}
+    return {
+        "method": METHOD,
+        "language": kernel.language,
+        "entry": kernel.entry,
+        "compiler": list(compiler),
+        "flags": list(kernel.flags),
+        "uses": {name: [use.define, use.flag] for name, use in kernel.uses.items()},
+        "threads": kernel.threads,
+        "cores": cores,
+        "arguments": [_argument(argument) for argument in kernel.arguments],
+        "verification": {
+            "reference": reference and [_file(reference.source), reference.entry, list(reference.flags)],
+            "files": {name: _file(path) for name, path in verification.files.items()},
+            "default": None if reference or verification.files else dict(kernel.default_configuration),
+            "rtol": verification.rtol,
+            "atol": verification.atol,
+            "skip": verification.skip,
+        },
+        "measuring": measuring,
+    }
+
+
+def _argument(argument: Argument) -> Mapping[str, object]:
+    return {
+        "name": argument.name,
+        "dtype": argument.dtype,
+        "shape": list(argument.shape),
+        "role": argument.role.value,
+        "init": argument.init.value,
+        "seed": argument.seed,
+        "file": argument.file and _file(argument.file),
+        "value": argument.value,
+    }
+
+
+def _file(path: Path) -> str:
+    """Digest of a file's content; its name where it cannot be read (using it will say why)."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return str(path)
