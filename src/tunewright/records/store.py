@@ -227,7 +227,7 @@ class Store:
 
         A configuration that began more than once and never ended counts as crashed.
         """
-        row = self._db.execute(
+        row = self._read(
             "SELECT state, attempts, status, samples, compile_s, verify_s, benchmark_s, metrics, detail"
             " FROM measurement WHERE task = ? AND configuration = ?",
             (task, _text(dict(configuration))),
@@ -293,7 +293,7 @@ class Store:
 
     def known(self, task: str, space: SearchSpace) -> int:
         """How many configurations of a space have a finished measurement."""
-        rows = self._db.execute("SELECT configuration FROM measurement WHERE task = ? AND state = 'done'", (task,))
+        rows = self._read("SELECT configuration FROM measurement WHERE task = ? AND state = 'done'", (task,))
         return sum(space.find(configuration) is not None for configuration in self._fitting(rows, space))
 
     @staticmethod
@@ -306,7 +306,7 @@ class Store:
 
     def decision(self, task: str, space: SearchSpace, request: Mapping[str, object]) -> Decision | None:
         """The decision of the newest finished run of the same request; None if there is none."""
-        row = self._db.execute(
+        row = self._read(
             "SELECT decision FROM run WHERE task = ? AND space = ? AND request = ? AND decision IS NOT NULL"
             " ORDER BY ended DESC LIMIT 1",
             (task, space.digest, _text(dict(request))),
@@ -367,7 +367,7 @@ class Store:
 
     def runs(self, *, kernel: str | None = None, unfinished: bool = False) -> list[RunRow]:
         """Runs, the newest first."""
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT run.id, task.kernel, task.device, task.problem, run.optimizer, run.started, run.ended, run.host,"
             " run.pid, run.stopped, run.request, COUNT(trial.position), MIN(trial.cost),"
             " COUNT(trial.position) - COUNT(trial.cost), MAX(trial.clock_s)"
@@ -407,7 +407,7 @@ class Store:
             device: name of the device; None: any.
             problem: sizes that must be equal; None: any.
         """
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT run.id, run.decision, run.objective, run.ended, task.* FROM run JOIN task ON task.key = run.task"
             " WHERE task.kernel = ? AND (? IS NULL OR task.device = ?) AND run.decision IS NOT NULL"
             " ORDER BY run.ended DESC",
@@ -457,6 +457,12 @@ class Store:
         return deleted
 
     # The file.
+
+    def _read(self, query: str, values: Sequence[object]) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(query, values)
+        except sqlite3.Error as error:
+            raise RecordError(f"the store {self.path} cannot be read: {error}") from error
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
