@@ -1,9 +1,15 @@
 """Fixtures shared by all tests."""
 
+import os
 import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tunewright.kernel.spec import Argument, Kernel, Measuring, Reference, Role, Use, Verification
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -30,3 +36,59 @@ def compiler() -> str:
     if found is None:
         pytest.skip("no gcc or clang on PATH")
     return found
+
+
+HOSTILE = Path(__file__).parent / "runners" / "hostile.c"
+MARK = "GOMP_TEST_MARK"
+
+
+def marked(mark: str) -> list[int]:
+    """Processes, this one left out, that have the mark in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if mark.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def left_behind(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """A function that lists the living processes started during this test."""
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, mark)
+    return lambda: marked(mark)
+
+
+@pytest.fixture
+def hostile(compiler: str) -> Callable[..., Kernel]:
+    """Makes a kernel with one parameter, the ways to behave."""
+
+    def make(*modes: str, **measuring: object) -> Kernel:
+        settings: dict[str, object] = {
+            "timeout_s": 0.5, "sampling_s": 0.01, "samples_max": 5, "memory_mib": 48, "output_kib": 256,
+            "compile_timeout_s": 20.0,
+        }  # fmt: skip
+        return Kernel(
+            name="hostile",
+            source=HOSTILE,
+            entry="kernel",
+            arguments=[
+                Argument(name="a", dtype="float32", shape=("N",)),
+                Argument(name="c", dtype="float32", shape=("N",), role=Role.OUT),
+                Argument(name="n", dtype="int32", value="N"),
+            ],
+            parameters={"MODE": list(modes)},
+            problem={"N": 1000},
+            uses={"MODE": Use(flag="-D{}")},
+            flags=("-O1", "-pthread"),
+            compiler=compiler,
+            verification=Verification(reference=Reference(source=HOSTILE, entry="expected")),
+            measuring=replace(Measuring(), **{**settings, **measuring}),  # type: ignore[arg-type]
+        )
+
+    return make
