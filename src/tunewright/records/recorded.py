@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tunewright.errors import RecordError
 from tunewright.measure import Measurement, Objective, Task
 from tunewright.space import SearchSpace
 
-__all__ = ["RecordedSpace"]
+__all__ = ["PartialRecord", "RecordedSpace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,11 @@ class RecordedSpace:
             raise RecordError(
                 f"{self.task.label}: {len(self.measurements)} measurements for {self.space.size} configurations"
             )
+
+    @property
+    def rows(self) -> Mapping[int, Measurement]:
+        """The measurements by id."""
+        return dict(enumerate(self.measurements))
 
     def onto(self, space: SearchSpace) -> tuple[RecordedSpace, str]:
         """The rows that another definition of the space shares with this one, and what differs.
@@ -71,3 +77,46 @@ class RecordedSpace:
         kept = tuple(row for row in rows if row is not None)
         text = f"{difference}; {len(kept)} of {space.size} configurations are recorded and reused"
         return RecordedSpace(self.task, part, kept, self.objective, self.notes), text
+
+
+@dataclass(frozen=True, slots=True)
+class PartialRecord:
+    """A task, its space, and measurements for some of the configurations.
+
+    Attributes:
+        task: what was measured, where.
+        space: all valid configurations.
+        rows: the measurements there are, by id.
+        objective: what the recording calls its objective.
+        notes: what the reader repaired or found strange.
+
+    Raises:
+        RecordError: a row whose id is outside the space.
+    """
+
+    task: Task
+    space: SearchSpace
+    rows: Mapping[int, Measurement]
+    objective: Objective = field(default_factory=Objective)
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        strays = [i for i in self.rows if not 0 <= i < self.space.size]
+        if strays:
+            raise RecordError(f"{self.task.label}: row {strays[0]} is outside the space of {self.space.size}")
+
+    def recorded_space(self) -> RecordedSpace:
+        """The same rows as a space of its own that holds only what was measured; for replay.
+
+        Raises:
+            RecordError: there is no row.
+        """
+        if not self.rows:
+            raise RecordError(f"{self.task.label}: nothing was recorded")
+        configurations = {i: self.space.config(i) for i in self.rows}
+        space = SearchSpace.from_configurations(
+            self.space.parameters, [tuple(configuration.values()) for configuration in configurations.values()]
+        )
+        ordered = {space.find(configuration): self.rows[i] for i, configuration in configurations.items()}
+        measurements = tuple(ordered[i] for i in range(space.size))
+        return RecordedSpace(self.task, space, measurements, self.objective, self.notes)
