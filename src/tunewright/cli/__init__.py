@@ -22,6 +22,7 @@ COMMANDS = {
     "tune": "find the fastest configuration of a kernel",
     "init": "write a first specification for a kernel source",
     "space": "count and describe a search space",
+    "record": "measure a whole space, or a sample, into a file that replays",
     "runs": "list what was tuned, and what is being tuned now",
     "best": "look up the best configuration found so far",
     "gc": "delete old runs and what no run uses any more",

@@ -6,14 +6,13 @@ import argparse
 import signal
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 
 from tunewright.budget import Budget
 from tunewright.cli.options import add_search_options, add_store_option, assignments, print_json, whole_number
 from tunewright.cli.progress import Progress
 from tunewright.cli.show import run_data, run_text
-from tunewright.errors import OptionError, RecordError
-from tunewright.kernel import read_kernel
+from tunewright.errors import RecordError
+from tunewright.kernel import read_kernel, with_problem
 from tunewright.measure import Stopped
 from tunewright.records import Store
 from tunewright.tune import DEFAULT_EVALUATIONS, DEFAULT_OPTIMIZER, tune
@@ -47,13 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    kernel = read_kernel(options.spec)
-    sizes = assignments(options.problem)
-    if unknown := sizes.keys() - kernel.problem.keys():
-        known = ", ".join(kernel.problem) or "none"
-        raise OptionError(f"--problem {', '.join(sorted(unknown))}: no such problem size; {options.spec} has {known}")
-    if sizes:
-        kernel = replace(kernel, problem={**kernel.problem, **sizes})
+    kernel = with_problem(read_kernel(options.spec), assignments(options.problem))
     evaluations = options.evaluations
     if evaluations is None and options.seconds is None:
         evaluations = DEFAULT_EVALUATIONS

@@ -11,6 +11,7 @@ from tunewright.kernel.spec import (
     Role,
     Use,
     Verification,
+    with_problem,
 )
 from tunewright.kernel.starter import starter
 
@@ -27,4 +28,5 @@ __all__ = [
     "Verification",
     "read_kernel",
     "starter",
+    "with_problem",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -25,6 +25,7 @@ __all__ = [
     "Use",
     "Value",
     "Verification",
+    "with_problem",
 ]
 
 Number = int | float
@@ -295,3 +296,15 @@ class Kernel:
     def default_configuration(self) -> dict[str, Value]:
         """The default with every parameter named: those it leaves out take their first value."""
         return {name: self.default.get(name, values[0]) for name, values in self.space.parameters.items()}
+
+
+def with_problem(kernel: Kernel, sizes: Mapping[str, Value]) -> Kernel:
+    """The same kernel for other problem sizes.
+
+    Raises:
+        OptionError: a size that the kernel does not have.
+    """
+    if unknown := sorted(sizes.keys() - kernel.problem.keys()):
+        known = ", ".join(kernel.problem) or "none"
+        raise OptionError(f"no such problem size: {', '.join(unknown)}; {kernel.name} has {known}")
+    return replace(kernel, problem={**kernel.problem, **sizes}) if sizes else kernel

@@ -61,6 +61,7 @@ class HostRunner:
         jobs: int | None = None,
         compile_memory_mib: int = 4096,
         isolation: Isolation | None = None,
+        alone: bool = False,
     ) -> None:
         """Check the specification and the compiler.
 
@@ -70,6 +71,7 @@ class HostRunner:
             jobs: compilers at work at the same time; None: one for each core.
             compile_memory_mib: address space for each process of a compiler.
             isolation: layers of isolation to use; None: all that work here.
+            alone: let no compiler run while anything is timed, and cut nothing short: for recordings.
         """
         self._kernel = kernel
         self._space = kernel.space if space is None else space
@@ -86,6 +88,7 @@ class HostRunner:
         self._lock = threading.RLock()
         self._expected: Expected | None = None
         self._best_ms = inf
+        self._alone = alone
         self._closed = False
         self._folder = _temporary_folder()
         root = Path(self._folder.name)
@@ -126,7 +129,10 @@ class HostRunner:
             problem=dict(self._kernel.problem),
             toolchain=self._toolchain.version,
             source_digest=self._digest,
-            settings=measuring_settings(self._kernel, self._toolchain.command, len(self._cores)),
+            settings={
+                **measuring_settings(self._kernel, self._toolchain.command, len(self._cores)),
+                "alone": self._alone,
+            },
         )
 
     @property
@@ -152,6 +158,16 @@ class HostRunner:
             self._check_open()
             self.prepare(ids)
             return [self._measure(self._space.config(number), self._launcher) for number in ids]
+
+    def compiled(self, ids: Sequence[int]) -> None:
+        """Wait until these ids are compiled.
+
+        Raises:
+            RunnerError: no compiler can be started.
+        """
+        self.prepare(ids)
+        for number in ids:
+            self._pool.get(self._recipe(self._space.config(number)))
 
     def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[Measurement]]:
         """Measure some configurations again, interleaved, with nothing else at work.
@@ -233,7 +249,9 @@ class HostRunner:
 
     def _left_alone(self, configuration: Mapping[str, Value]) -> AbstractContextManager[None]:
         """Keep compilers away from what is timed: off its core, or, for several threads, off the machine."""
-        return self._pool.timed() if self._threads(configuration) == 1 else self._pool.quiet()
+        if self._alone or self._threads(configuration) > 1:
+            return self._pool.quiet()
+        return self._pool.timed()
 
     def _threads(self, configuration: Mapping[str, Value]) -> int:
         """Threads that a configuration runs on."""
@@ -250,7 +268,8 @@ class HostRunner:
 
     def _run_among_others(self, configuration: Mapping[str, Value], library: Path) -> Outcome:
         """Verify and time; what is clearly slow is cut short, what is suspiciously fast is run twice."""
-        slow_ms = self._kernel.measuring.slow_factor * self._best_ms if self._best_ms < inf else 0.0
+        cut = self._best_ms < inf and not self._alone
+        slow_ms = self._kernel.measuring.slow_factor * self._best_ms if cut else 0.0
         outcome = self._run(configuration, library, self._launcher, slow_ms)
         if outcome.status is not Status.OK:
             return outcome

@@ -5,10 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["conditions", "core_threads", "cpu_name", "forbids_programs", "memory_bytes"]
+__all__ = [
+    "busy_cores",
+    "conditions",
+    "core_threads",
+    "cpu_name",
+    "forbids_programs",
+    "memory_bytes",
+    "wait_until_quiet",
+]
 
 
 def cpu_name() -> str:
@@ -63,3 +72,46 @@ def conditions(cores: Sequence[int]) -> dict[str, float]:
         text = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq").read_text("ascii")
         found["clock_mhz"] = int(text) / 1000
     return found
+
+
+_LOOK_S = 0.05
+_QUIET_CORES = 0.3
+_PATIENCE_S = 1.0
+
+
+def busy_cores(look_s: float = _LOOK_S) -> float:
+    """How many cores were at work during a short look, while this process sleeps; 0 where the system does not tell."""
+    before = _busy_ticks()
+    time.sleep(look_s)
+    after = _busy_ticks()
+    if before is None or after is None:
+        return 0.0
+    return (after - before) / os.sysconf("SC_CLK_TCK") / look_s
+
+
+def wait_until_quiet(on_wait: Callable[[float], None]) -> float:
+    """Wait while other work keeps the machine busy.
+
+    A tick of the system's clock is coarse, so a busy short look is followed by a longer one before it counts.
+
+    Args:
+        on_wait: called with the seconds waited so far.
+
+    Returns:
+        Seconds waited.
+    """
+    start = time.monotonic()
+    waited = 0.0
+    while busy_cores() > _QUIET_CORES and busy_cores(_PATIENCE_S) > _QUIET_CORES:
+        waited = time.monotonic() - start
+        on_wait(waited)
+    return waited
+
+
+def _busy_ticks() -> int | None:
+    try:
+        fields = Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()
+        user, nice, system, _, _, irq, soft, steal = (int(field) for field in fields[1:9])
+    except (OSError, ValueError):
+        return None
+    return user + nice + system + irq + soft + steal

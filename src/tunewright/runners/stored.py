@@ -37,6 +37,10 @@ class StoredRunner:
         """One measurement for each id, from the store or new."""
         return [self._one(i) for i in ids]
 
+    def knows(self, i: int) -> bool:
+        """Would this id be answered from the store?"""
+        return self._find(i) is not None
+
     def close(self) -> None:
         """Close the runner; the store stays open."""
         self._runner.close()
