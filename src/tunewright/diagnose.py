@@ -1,15 +1,13 @@
-"""What this machine offers: compilers, isolation, timer, noise, optional packages."""
+"""What this machine offers: compilers, isolation, timer, noise."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -24,9 +22,6 @@ from tunewright.runners.worker import Layer, layers
 __all__ = ["Compiler", "Diagnosis", "Noise", "diagnose"]
 
 _COMPILERS = ("gcc", "g++", "clang", "clang++")
-_EXTRAS: Mapping[str, str] = {}
-"""Optional packages by module name, and what they are for."""
-
 _PROBE = """\
 void probe(float *out)
 {
@@ -77,7 +72,6 @@ class Diagnosis:
         timer_ns: resolution of the clock that times kernels.
         noise: of a compute kernel; None if none could be measured.
         noise_problem: why not.
-        extras: optional package -> version text, or how to get it.
     """
 
     system: str
@@ -88,13 +82,14 @@ class Diagnosis:
     timer_ns: float
     noise: Noise | None
     noise_problem: str
-    extras: Mapping[str, str]
 
 
 def diagnose() -> Diagnosis:
     """Look at this machine; takes a few seconds, compiles and times a small kernel."""
     noise, problem = None, ""
+    found: tuple[Layer, ...] = ()
     try:
+        found = layers()
         noise = _noise()
     except RunnerError as error:
         problem = str(error)
@@ -103,11 +98,10 @@ def diagnose() -> Diagnosis:
         processor=cpu_name(),
         cores=len(os.sched_getaffinity(0)),
         compilers=tuple(filter(None, map(_compiler, _COMPILERS))),
-        layers=layers(),
+        layers=found,
         timer_ns=time.get_clock_info("perf_counter").resolution * 1e9,
         noise=noise,
         noise_problem=problem,
-        extras={module: _extra(module, purpose) for module, purpose in _EXTRAS.items()},
     )
 
 
@@ -130,11 +124,6 @@ def _compiler(name: str) -> Compiler | None:
     except (OSError, subprocess.TimeoutExpired) as error:
         return Compiler(name, path, f"does not run: {error}", openmp=False)
     return Compiler(name, path, version, openmp=tried.returncode == 0)
-
-
-def _extra(module: str, purpose: str) -> str:
-    found = importlib.util.find_spec(module) is not None
-    return "installed" if found else f"not installed (for {purpose})"
 
 
 def _noise() -> Noise:
@@ -161,5 +150,5 @@ def _noise() -> Noise:
     samples = measured.runtimes_ms
     cuts = quantiles(samples, n=20)
     middle = median(samples)
-    calls = len(samples) + kernel.measuring.warmup
+    calls = len(samples) + kernel.measuring.warmup + 1  # the first one is for verification
     return Noise(middle, (cuts[-1] - cuts[0]) / middle, max(wall_ms - sum(samples) * calls / len(samples), 0.0))

@@ -72,6 +72,7 @@ class SpecificationError(TunewrightError):
         """Args: message: what is wrong and what to do; file and key: where."""
         where = ": ".join(str(part) for part in (file, key) if part)
         super().__init__(f"{where}: {message}" if where else message)
+        self.message = message
         self.file = file
         self.key = key
 

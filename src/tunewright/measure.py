@@ -14,7 +14,10 @@ from typing import NamedTuple
 from tunewright.errors import OptionError
 
 __all__ = [
+    "CENSORED",
+    "CONFIRMED",
     "REDUCTIONS",
+    "TRANSIENT",
     "Decision",
     "Leader",
     "Measurement",
@@ -46,6 +49,15 @@ class Status(enum.StrEnum):
     CRASH = "crash"
 
 
+CENSORED = "censored"
+"""Sampling was cut short because the configuration is clearly slow: its true time is about what was seen, or more."""
+
+CONFIRMED = "confirmed"
+"""It was suspiciously fast and was run a second time before it counted."""
+
+TRANSIENT = "transient"
+"""The failure came from outside, not from the configuration; it is worth measuring again and is not kept."""
+
 _OK = Status.OK  # looked up for every cost of a replay
 
 
@@ -71,6 +83,7 @@ class Measurement:
         benchmark_s: seconds spent on warm-up and timed runs.
         metrics: further figures by name, the unit in the name (``energy_j``).
         detail: the cause of a failure, or a remark; text for people.
+        remarks: what sets this measurement apart, from `CENSORED`, `CONFIRMED` and `TRANSIENT`.
 
     Raises:
         OptionError: ``OK`` without a sample or metric, or a negative or non-finite duration.
@@ -83,6 +96,7 @@ class Measurement:
     benchmark_s: float = 0.0
     metrics: Mapping[str, float] = field(default_factory=lambda: _NO_METRICS)
     detail: str = ""
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.status is Status.OK and not self.runtimes_ms and not self.metrics:
@@ -232,6 +246,8 @@ class TuningRun:
         repeats: proposals answered from memory.
         decision: the final comparison of the leaders; None where nothing is measured live.
         notes: remarks for the user (an invalid start, a stopped optimizer).
+        best_configuration: the configuration called best, by parameter name.
+        failure: what ended the run early, if something failed: the optimizer, or measuring as such.
     """
 
     task: Task
@@ -244,6 +260,8 @@ class TuningRun:
     repeats: int = 0
     decision: Decision | None = None
     notes: tuple[str, ...] = ()
+    best_configuration: Mapping[str, object] | None = None
+    failure: str = ""
 
     @property
     def best(self) -> Trial | None:

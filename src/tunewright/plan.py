@@ -160,26 +160,35 @@ def drive(
         start: ids that the optimizer tries first.
         options: hyper-parameters of the optimizer.
         on_trial: called after every trial.
+
+    Raises:
+        OptionError: `start` or `options` do not fit.
+        OptimizerError: the optimizer is no generator function.
     """
     clock = Clock(budget)
     trials: list[Trial] = []
-    dialogue = _Dialogue(optimizer(space, clock, rng, start=tuple(start), **(options or {})), space.size)
+    dialogue = _Dialogue(_begin(optimizer, space, clock, rng, start, options), space.size)
     stopped: Stopped | None = None
     failure: OptimizerError | RunnerError | None = None
-    unseen = dialogue.unseen
+    send = dialogue.unseen.send
     value, measure, prepare, append = objective.value, runner.measure, runner.prepare, trials.append
     most = math.inf if budget.evaluations is None else budget.evaluations
     longest = math.inf if budget.seconds is None else budget.seconds
     new = tuple.__new__  # Trial(...) makes the same, by a Python function that costs as much again
     evaluations, seconds = 0, 0.0
+    costs: list[float] | None = None
     try:
-        ids = next(unseen)
-        while True:
+        while stopped is None:
+            try:
+                ids = send(costs)  # type: ignore[arg-type]  # None starts a generator
+            except StopIteration as end:
+                stopped = end.value
+                break
             if len(ids) > 1:
                 if len(ids) > most - evaluations:
                     del ids[int(most - evaluations) :]
                 prepare(ids)
-            costs: list[float] = []
+            costs = []
             for i in ids:
                 measurement = measure((i,))[0]
                 cost = value(measurement)
@@ -193,21 +202,43 @@ def drive(
                 if evaluations >= most or seconds >= longest:
                     stopped = Stopped.BUDGET
                     break
-            if stopped is not None:
-                break
             clock.evaluations = evaluations
             clock.seconds = seconds
-            ids = unseen.send(costs)
-    except StopIteration as end:
-        stopped = end.value
     except KeyboardInterrupt:
         stopped = Stopped.INTERRUPTED
     except OptimizerError as error:
         failure = error
     except RunnerError as error:
         stopped, failure = Stopped.INTERRUPTED, error
-    dialogue.close()
+    finally:
+        dialogue.close()
     return Outcome(tuple(trials), stopped or Stopped.FINISHED, dialogue.repeats, failure)
+
+
+def _begin(
+    optimizer: Optimizer,
+    space: SearchSpace,
+    clock: Clock,
+    rng: random.Random,
+    start: Sequence[int],
+    options: Mapping[str, Any] | None,
+) -> Plan:
+    """Call an optimizer.
+
+    Raises:
+        OptionError: an id in `start` that the space does not have, or an option that the optimizer does not take.
+        OptimizerError: it is no generator function.
+    """
+    strays = [i for i in start if not 0 <= i < space.size]
+    if strays:
+        raise OptionError(f"start names id {strays[0]!r}; ids go from 0 to {space.size - 1}")
+    try:
+        plan = optimizer(space, clock, rng, start=tuple(start), **(options or {}))
+    except TypeError as error:
+        raise OptionError(f"the optimizer cannot be called with these options: {error}") from error
+    if not isinstance(plan, Generator):
+        raise OptimizerError(f"an optimizer is a generator function; this one returned {type(plan).__name__}")
+    return plan
 
 
 class AskTell:
@@ -239,7 +270,7 @@ class AskTell:
         """Args as for `drive`; without a budget the search goes on until the optimizer or the space ends."""
         self.space = space
         self._clock = Clock(budget or Budget())
-        plan = optimizer(space, self._clock, random.Random(seed), start=tuple(start), **(options or {}))
+        plan = _begin(optimizer, space, self._clock, random.Random(seed), start, options)
         self._dialogue = _Dialogue(plan, space.size)
         self._asked: list[int] = []
         self._stopped: Stopped | None = None
@@ -306,6 +337,9 @@ class AskTell:
             ids = self._dialogue.unseen.send(costs)  # type: ignore[arg-type]  # None starts a generator
         except StopIteration as end:
             self._end(end.value)
+        except OptimizerError:
+            self._end(Stopped.FINISHED)
+            raise
         else:
             most = self._clock.limits.evaluations
             self._asked = ids if most is None else ids[: most - self._clock.evaluations]

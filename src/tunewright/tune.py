@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
 from math import inf
 from typing import Any
 
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
-from tunewright.errors import OptionError, RunnerError, SpecificationError
+from tunewright.errors import OptionError, RecordError, RunnerError, SpecificationError
 from tunewright.kernel import LANGUAGES, Kernel
-from tunewright.measure import Decision, Objective, Stopped, Task, Trial, TuningRun
+from tunewright.measure import Decision, Objective, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
-from tunewright.records import RecordedSpace, RunLog, Store
+from tunewright.records import RecordedSpace, Store
 from tunewright.runners.host import HostRunner
 from tunewright.runners.replay import ReplayRunner
 from tunewright.runners.stored import StoredRunner
@@ -74,14 +77,34 @@ def tune(
             key="language",
         )
     space, default, notes = _pinned(kernel, fix or {})
-    request = {"optimizer": name, "seed": seed, "options": dict(options or {}), "fix": dict(fix or {}),
-               "evaluations": budget.evaluations, "seconds": budget.seconds}  # fmt: skip
-    with closing(HostRunner(kernel, space, jobs=jobs)) as runner:
-        history = None if store is None else _History(store, runner, space, kernel.objective, request)
+    request = {
+        "optimizer": name,
+        "optimizer_source": _source_digest(plan),
+        "seed": seed,
+        "options": dict(options or {}),
+        "fix": dict(fix or {}),
+        "evaluations": budget.evaluations,
+        "seconds": budget.seconds,
+        "default": space.config(default),
+        "leaders": kernel.measuring.leaders,
+        "rounds": kernel.measuring.rounds,
+    }
+    with closing(HostRunner(kernel, space, jobs=jobs, default=space.config(default))) as runner:
+        history = None
+        if store is not None:
+            try:
+                history = _History(store, runner, space, kernel.objective, request)
+            except RecordError as error:
+                notes = (*notes, f"nothing is stored: {error}")
 
         def notice(trial: Trial) -> None:
+            if trial.measurement.status is Status.OK and trial.cost == inf:
+                measured = ", ".join(["runtime_ms", *trial.measurement.metrics])
+                raise SpecificationError(
+                    f"{kernel.objective.metric!r} is not measured here; measured are {measured}", key="objective.metric"
+                )
             if history is not None:
-                history.log.trial(trial)
+                history.trial(trial)
             if on_trial is not None:
                 on_trial(trial)
 
@@ -100,43 +123,80 @@ def tune(
         if outcome.stopped is not Stopped.INTERRUPTED:
             try:
                 if history is not None:
-                    decision = history.earlier_decision(len(outcome.trials))
+                    decision = history.earlier_decision(outcome.trials)
                 if decision is None:
                     decision = _measure_leaders(kernel, runner, outcome.trials, default)
             except (KeyboardInterrupt, RunnerError) as error:
                 outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
-                notes = (*notes, f"the leaders were not measured again: {error or 'interrupted'}")
+                notes = (*notes, f"the leaders were not measured again: {str(error) or 'interrupted'}")
         if history is not None:
             notes = (*notes, *history.end(outcome.stopped, decision, notes))
         return _run(runner.task, space, name, seed, outcome, decision, notes)
 
 
 class _History:
-    """The store beside a run: what it knows is not measured again, what happens is written down."""
+    """The store beside a run: what it knows is not measured again, what happens is written down.
+
+    Once begun, a store that fails disturbs nothing; what went wrong is told at the end.
+    """
 
     def __init__(
         self, store: Store, runner: HostRunner, space: SearchSpace, objective: Objective, request: Mapping[str, object]
     ) -> None:
+        """Note the start of a run.
+
+        Raises:
+            RecordError: the store cannot be written.
+        """
         self._store, self._space, self._request = store, space, request
         self._task = store.task(runner.task)
         self.runner = StoredRunner(runner, store, self._task, space)
-        self.log = RunLog(store, self._task, space, objective, str(request["optimizer"]), request, __version__)
+        self._run = store.start_run(self._task, space, objective, str(request["optimizer"]), request, __version__)
+        self._position = 0
+        self._problem = ""
 
-    def earlier_decision(self, trials: int) -> Decision | None:
+    def trial(self, trial: Trial) -> None:
+        """Note a trial, whose measurement is in the store."""
+        try:
+            self._store.add_trial(self._run, self._task, self._position, self._space.config(trial.id), trial)
+        except RecordError as error:
+            self._problem = str(error)
+        self._position += 1
+
+    def earlier_decision(self, trials: Sequence[Trial]) -> Decision | None:
         """What an identical run decided, if everything in this one was known already."""
-        if self.runner.reused < trials:
+        if self.runner.reused < len(trials):
             return None
-        return self._store.decision(self._task, self._space, self._request)
+        try:
+            found = self._store.decision(self._task, self._space, self._request)
+        except RecordError as error:
+            self._problem = str(error)
+            return None
+        if found is None:
+            return None
+        needed = {found.best.id, *(tie.id for tie in found.ties)}
+        return found if needed <= {trial.id for trial in trials} else None
 
     def end(self, stopped: Stopped, decision: Decision | None, notes: Sequence[str]) -> list[str]:
         """Close the book; returns what the user should know."""
-        self.log.end(stopped, decision, notes)
+        try:
+            self._store.end_run(self._run, stopped, decision, self._space, notes)
+        except RecordError as error:
+            self._problem = str(error)
         found = []
         if self.runner.reused:
             found.append(f"{self.runner.reused} measurements were known already and taken from {self._store.path}")
-        if problem := self.runner.problem or self.log.problem:
+        if problem := self.runner.problem or self._problem:
             found.append(f"not everything could be stored: {problem}")
         return found
+
+
+def _source_digest(optimizer: Optimizer) -> str:
+    """Identity of an optimizer's text; empty where it has none."""
+    try:
+        return sha256(inspect.getsource(inspect.getmodule(optimizer) or optimizer).encode()).hexdigest()
+    except (OSError, TypeError):
+        return ""
 
 
 def replay(
@@ -203,7 +263,7 @@ def _pinned(kernel: Kernel, fix: Mapping[str, Any]) -> tuple[SearchSpace, int, t
     space = kernel.space.fix(**fix) if fix else kernel.space
     default = {**kernel.default_configuration, **fix}
     if not fix:
-        return space, space.require(default, what="the default configuration"), ()
+        return space, space.require(default), ()
     i = space.find(default)
     if i is not None:
         return space, i, ()
@@ -239,11 +299,13 @@ def _run(
     decision: Decision | None,
     notes: Sequence[str],
 ) -> TuningRun:
+    failure = "" if outcome.failure is None else str(outcome.failure)
+    works = any(trial.cost < inf for trial in outcome.trials)
     if outcome.failure is not None:
-        if not outcome.trials:
+        if not outcome.trials or (isinstance(outcome.failure, RunnerError) and not works):
             raise outcome.failure
-        notes = [*notes, f"the run ended early: {outcome.failure}"]
-    return TuningRun(
+        notes = [*notes, f"the run ended early: {failure}"]
+    run = TuningRun(
         task=task,
         space_digest=space.digest,
         optimizer=optimizer,
@@ -254,4 +316,7 @@ def _run(
         repeats=outcome.repeats,
         decision=decision,
         notes=tuple(notes),
+        failure=failure,
     )
+    best = run.best
+    return run if best is None else replace(run, best_configuration=space.config(best.id))

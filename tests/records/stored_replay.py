@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 
 from tunewright.budget import Budget
-from tunewright.measure import Measurement, Objective, Status, Task
+from tunewright.measure import Measurement, Objective, Status, Task, Trial
 from tunewright.optimizers import load
 from tunewright.plan import drive
-from tunewright.records import RunLog, Store
+from tunewright.records import Store
 from tunewright.runners.stored import StoredRunner
 from tunewright.space import SearchSpace
 
@@ -51,11 +51,16 @@ def search(store: Store, moment_s: float) -> tuple[list[int], int]:
     landscape = Landscape(moment_s)
     key = store.task(TASK)
     runner = StoredRunner(landscape, store, key, SPACE)
-    log = RunLog(store, key, SPACE, Objective(), "genetic", {"seed": 3}, "0")
-    outcome = drive(
-        load("genetic"), SPACE, runner, Objective(), Budget(EVALUATIONS), random.Random(3), on_trial=log.trial
-    )
-    log.end(outcome.stopped, None, [])
+    run = store.start_run(key, SPACE, Objective(), "genetic", {"seed": 3}, "0")
+    seen: list[Trial] = []
+
+    def notice(trial: Trial) -> None:
+        store.add_trial(run, key, len(seen), SPACE.config(trial.id), trial)
+        seen.append(trial)
+
+    budget, rng = Budget(EVALUATIONS), random.Random(3)
+    outcome = drive(load("genetic"), SPACE, runner, Objective(), budget, rng, on_trial=notice)
+    store.end_run(run, outcome.stopped, None, SPACE, [])
     return [trial.id for trial in outcome.trials], landscape.measured
 
 

@@ -10,7 +10,7 @@ from tunewright.errors import RecordError
 from tunewright.measure import Status
 from tunewright.records import kernel_tuner as reader
 from tunewright.records import read_cache
-from tunewright.space import SearchSpace, read_t1_space
+from tunewright.space import read_t1_space
 
 
 def cache(**changes: Any) -> dict[str, Any]:
@@ -136,19 +136,6 @@ def test_a_missing_file_and_damaged_gzip_are_record_errors(tmp_path: Path) -> No
     path.write_bytes(b"\x1f\x8b" + b"nonsense" * 10)
     with pytest.raises(RecordError, match="damaged"):
         read_cache(path)
-
-
-def test_u024_another_value_list_reuses_the_overlap_and_says_what_differs(tmp_path: Path) -> None:
-    recorded = read_cache(written(tmp_path, cache()))
-    part, text = recorded.onto(SearchSpace({"bx": [32, 64], "mode": ["b", "c"]}))
-    assert "c" in text
-    assert "a" in text
-    assert "1 of 4 configurations are recorded and reused" in text
-    assert [part.space.config(i) for i in range(part.space.size)] == [{"bx": 32, "mode": "b"}]
-    with pytest.raises(RecordError, match="other parameters"):
-        recorded.onto(SearchSpace({"bx": [32, 64]}))
-    with pytest.raises(RecordError, match="no recorded configuration"):
-        recorded.onto(SearchSpace({"bx": [16], "mode": ["a"]}))
 
 
 SPACES = [

@@ -28,6 +28,7 @@ ok = st.builds(
     st.floats(0, 1e9),
     st.dictionaries(st.sampled_from(["cpu_ms", "load", "energy_j"]), finite),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=10),
+    st.sampled_from([(), ("censored",)]),
 )
 failed = st.builds(
     Measurement, st.sampled_from([s for s in Status if s is not Status.OK]), st.just(()), detail=st.text(max_size=5)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,9 @@ _EXIT_CODES = __doc__.partition("\n\n")[2]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a kernel or compiler said must not end in an encoding error
+            stream.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(
         prog="tunewright",
         description="Finds fast configurations of compute kernels.",

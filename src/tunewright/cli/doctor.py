@@ -1,4 +1,4 @@
-"""Show what this machine offers: compilers, isolation layers, timer, noise, optional packages."""
+"""Show what this machine offers: compilers, isolation layers, timer, noise."""
 
 from __future__ import annotations
 
@@ -47,5 +47,4 @@ def _lines(found: Diagnosis) -> list[str]:
             f"noise      a {found.noise.median_ms:.2f} ms compute kernel varies by {found.noise.spread:.1%} "
             f"(5th to 95th percentile); overhead of a measurement {found.noise.overhead_ms:.1f} ms"
         )
-    lines += [f"optional   {module}: {text}" for module, text in found.extras.items()]
     return lines

@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    text = starter(options.source)
     out = Path(options.out) if options.out else Path(options.source).with_suffix(".toml")
+    text = starter(options.source, out.parent)
     if out.exists():
         raise OptionError(f"{out} exists already; name another file with --out")
     try:

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print("\n".join(run_text(result, space, unit)))
     if result.stopped is Stopped.INTERRUPTED:
-        return 130
+        return 3 if result.failure else 130
     return 1 if result.best is None else 0
 
 

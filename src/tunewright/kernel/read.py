@@ -56,24 +56,29 @@ def _kernel(top: Section) -> Kernel:
     rules = top.table("constraints")
     constraints = rules.texts("rules")
     rules.finish()
-    kernel = Kernel(
-        name=head.text("name", top.file.stem),
-        language=head.choice("language", LANGUAGES, "c"),
-        source=head.existing_file("source"),
-        entry=head.text("entry"),
-        flags=head.texts("flags", ("-O3", "-march=native")),
-        compiler=head.text("compiler") if head.has("compiler") else None,
-        threads=_threads(head),
-        problem=_values(top.table("problem")),
-        arguments=[_argument(section) for section in top.tables("arguments")],
-        parameters=parameters,
-        uses=uses,
-        constraints=constraints,
-        default=_values(top.table("default")),
-        objective=_objective(top.table("objective")),
-        verification=_verification(top.table("verification")),
-        measuring=_measuring(top.table("measuring")),
-    )
+    try:
+        kernel = Kernel(
+            name=head.text("name", top.file.stem),
+            language=head.choice("language", LANGUAGES, "c"),
+            source=head.existing_file("source"),
+            entry=head.text("entry"),
+            flags=head.texts("flags", ("-O3", "-march=native")),
+            compiler=head.text("compiler") if head.has("compiler") else None,
+            threads=_threads(head),
+            problem=_values(top.table("problem")),
+            arguments=[_argument(section) for section in top.tables("arguments")],
+            parameters=parameters,
+            uses=uses,
+            constraints=constraints,
+            default=_values(top.table("default")),
+            objective=_objective(top.table("objective")),
+            verification=_verification(top.table("verification")),
+            measuring=_measuring(top.table("measuring")),
+        )
+    except SpecificationError as error:
+        if error.file is not None:
+            raise
+        raise SpecificationError(error.message, file=top.file, key=error.key) from None
     head.finish()
     top.finish()
     if not parameters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -275,6 +276,12 @@ class Kernel:
     def __post_init__(self) -> None:
         """Accept a path as text; refuse macros that would rewrite the names of arguments."""
         object.__setattr__(self, "source", Path(self.source))
+        for key, names in (("default", self.default), ("uses", self.uses)):
+            for name in names:
+                if name not in self.parameters:
+                    close = difflib.get_close_matches(name, self.parameters, n=1)
+                    hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(self.parameters)}"
+                    raise SpecificationError(f"{name!r} is no parameter; {hint}", key=f"{key}.{name}")
         arguments = {argument.name for argument in self.arguments}
         macros = {name: f"problem.{name}" for name in self.problem}
         for name in self.parameters:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from pathlib import Path
 
@@ -32,23 +34,27 @@ _C_NAMES = {c_name: dtype for dtype, c_name in DTYPES.items()} | {
 }
 
 
-def starter(source: str | Path) -> str:
+def starter(source: str | Path, folder: str | Path | None = None) -> str:
     """The text of a TOML specification for a C or C++ source, to be completed by hand.
 
     Macros that the source guards with ``#ifndef`` become parameters around their default; macros that it uses
     without defining them become parameters too, or problem sizes where their name says so.
 
+    Args:
+        source: the kernel's source file.
+        folder: where the specification will stand; None: beside the source.
+
     Raises:
         SpecificationError: the file cannot be read or holds no ``void`` function.
-
     """
     file = Path(source)
     try:
         code = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise SpecificationError(f"cannot be read: {error.strerror or error}", file=file) from error
-    guarded = dict(_GUARDED.findall(code))
-    plain = _INCLUDE.sub("", _COMMENTS.sub(" ", code))
+    bare = _COMMENTS.sub(" ", code)
+    guarded = dict(_GUARDED.findall(bare))
+    plain = _INCLUDE.sub("", bare)
     functions = _FUNCTION.findall(plain)
     if not functions:
         raise SpecificationError("holds no function that returns void; a kernel's entry does", file=file)
@@ -71,7 +77,7 @@ def starter(source: str | Path) -> str:
             "[kernel]",
             f'name = "{file.stem}"',
             f'language = "{language}"',
-            f'source = "{file.name}"',
+            f"source = {json.dumps(_seen_from(file, folder), ensure_ascii=False)}",
             f'entry = "{entry}"',
             'flags = ["-O3", "-march=native"]' + ("  # add -fopenmp for OpenMP" if "omp" not in code else ""),
             "",
@@ -93,6 +99,11 @@ def starter(source: str | Path) -> str:
             "",
         ]
     )
+
+
+def _seen_from(file: Path, folder: str | Path | None) -> str:
+    """The source's path as the specification names it."""
+    return file.name if folder is None else os.path.relpath(file.resolve(), Path(folder).resolve())
 
 
 def _is_number(text: str) -> bool:

@@ -57,7 +57,7 @@ def read_t1_kernel(file: Path) -> Kernel:
         arguments=[_argument(section, problem) for section in head.tables("Arguments")],
         parameters=space.parameters,
         constraints=[constraint.text for constraint in space.constraints],
-        default={name: value for name, value in default.items() if value is not None},
+        default={name: value for name, value in default.items() if value in space.parameters[name]},
     )
 
 

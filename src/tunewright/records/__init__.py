@@ -3,13 +3,11 @@
 from tunewright.records.kernel_tuner import read_cache
 from tunewright.records.recorded import PartialRecord, RecordedSpace
 from tunewright.records.recording import read_recording, write_recording
-from tunewright.records.runlog import RunLog
 from tunewright.records.store import RunRow, Store, StoredBest
 
 __all__ = [
     "PartialRecord",
     "RecordedSpace",
-    "RunLog",
     "RunRow",
     "Store",
     "StoredBest",

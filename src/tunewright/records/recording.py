@@ -59,6 +59,7 @@ def write_recording(
     space = record.space
     metrics = sorted({name for _, measured in rows for name in measured.metrics})
     details = sorted({measured.detail for _, measured in rows})
+    remarks = sorted({measured.remarks for _, measured in rows})
     place = {detail: k for k, detail in enumerate(details)}
     header = {
         "format": FORMAT,
@@ -71,6 +72,7 @@ def write_recording(
         "constants": dict(space.constants),
         "metrics": metrics,
         "details": details,
+        "remarks": [list(each) for each in remarks],
         "notes": list(record.notes),
         "machine": dict(machine or {}),
     }
@@ -84,6 +86,7 @@ def write_recording(
         "seconds": np.array([(m.compile_s, m.verify_s, m.benchmark_s) for _, m in rows], dtype=np.float64),
         "metrics": np.array([[m.metrics.get(name, np.nan) for name in metrics] for _, m in rows], dtype=np.float64),
         "detail": _narrow(np.array([place[m.detail] for _, m in rows], dtype=np.int64)),
+        "remarks": _narrow(np.array([remarks.index(m.remarks) for _, m in rows], dtype=np.int64)),
     }
     file = Path(path)
     partial = file.with_name(file.name + ".partial")
@@ -166,20 +169,29 @@ def _measurements(header: Mapping[str, Any], columns: Mapping[str, npt.NDArray[A
     ends = np.cumsum(columns["counts"].astype(np.int64)).tolist()
     samples = [columns["samples_ms"][begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
     names, details = header["metrics"], header["details"]
+    remarks = [tuple(each) for each in header["remarks"]]
     found = []
-    for status, taken, seconds, metrics, detail in zip(
+    for status, taken, seconds, metrics, detail, remark in zip(
         columns["status"].tolist(),
         samples,
         columns["seconds"].tolist(),
         columns["metrics"].reshape(len(ends), len(names)).tolist(),
         columns["detail"].tolist(),
+        columns["remarks"].tolist(),
         strict=True,
     ):
         known = {name: value for name, value in zip(names, metrics, strict=True) if value == value}
         compile_s, verify_s, benchmark_s = seconds
         found.append(
             Measurement(
-                _STATUSES[status], tuple(taken.tolist()), compile_s, verify_s, benchmark_s, known, details[detail]
+                _STATUSES[status],
+                tuple(taken.tolist()),
+                compile_s,
+                verify_s,
+                benchmark_s,
+                known,
+                details[detail],
+                remarks[remark],
             )
         )
     return found

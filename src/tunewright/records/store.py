@@ -31,7 +31,7 @@ __all__ = ["SCHEMA_VERSION", "RunRow", "Store", "StoredBest", "default_path", "t
 SCHEMA_VERSION = 1
 
 _ATTEMPTS = 2
-"""A configuration whose measurement began this often and never ended is not tried again."""
+"""A configuration whose measurement took its process down this often is not tried again."""
 
 _WAIT_S = 60.0
 
@@ -51,6 +51,8 @@ CREATE TABLE measurement (
     configuration TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('started', 'done')),
     attempts INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER,
     started REAL NOT NULL,
     finished REAL,
     status TEXT,
@@ -60,6 +62,7 @@ CREATE TABLE measurement (
     benchmark_s REAL,
     metrics TEXT,
     detail TEXT,
+    remarks TEXT,
     UNIQUE (task, configuration)
 );
 CREATE TABLE run (
@@ -99,7 +102,7 @@ def default_path() -> Path:
     """Where the store is unless told otherwise: TUNEWRIGHT_STORE, else the user's data folder."""
     if chosen := os.environ.get("TUNEWRIGHT_STORE"):
         return Path(chosen)
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    data = os.environ.get("XDG_DATA_HOME") or Path("~/.local/share").expanduser()
     return Path(data) / "tunewright" / "store.sqlite"
 
 
@@ -118,7 +121,20 @@ def task_key(task: Task) -> str:
 
 def _text(value: object) -> str:
     """Canonical JSON: equal values, equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: object) -> object:
+    """A numpy scalar as a plain value, anything else as text."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _host() -> str:
+    """This machine since it was started: after a restart no process of before is left."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    with contextlib.suppress(OSError):
+        return f"{socket.gethostname()} {boot.read_text('ascii').strip()}"
+    return socket.gethostname()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +197,7 @@ class Store:
             RecordError: it cannot be opened, is no store, or was written by a newer version.
         """
         self.path = default_path() if path is None else Path(path)
+        self._host = _host()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
@@ -190,7 +207,16 @@ class Store:
             self._db.execute("PRAGMA foreign_keys = ON")
             self._prepare()
         except (OSError, sqlite3.Error) as error:
+            self._close_failed()
             raise RecordError(f"the store {self.path} cannot be used: {error}; name another file") from error
+        except RecordError:
+            self._close_failed()
+            raise
+
+    def _close_failed(self) -> None:
+        """Close what was opened before opening failed."""
+        if hasattr(self, "_db"):
+            self._db.close()
 
     def close(self) -> None:
         """Close the file; calling it twice is allowed."""
@@ -225,19 +251,23 @@ class Store:
     def find(self, task: str, configuration: Mapping[str, object]) -> Measurement | None:
         """The finished measurement of a configuration; None if there is none.
 
-        A configuration that began more than once and never ended counts as crashed.
+        A configuration whose measurement took its process down twice counts as crashed.
+
+        Raises:
+            RecordError: the store cannot be read.
         """
         row = self._read(
-            "SELECT state, attempts, status, samples, compile_s, verify_s, benchmark_s, metrics, detail"
-            " FROM measurement WHERE task = ? AND configuration = ?",
+            "SELECT state, attempts, host, pid, status, samples, compile_s, verify_s, benchmark_s, metrics, detail,"
+            " remarks FROM measurement WHERE task = ? AND configuration = ?",
             (task, _text(dict(configuration))),
         ).fetchone()
         if row is None:
             return None
-        state, attempts, status, samples, compile_s, verify_s, benchmark_s, metrics, detail = row
+        state, attempts, host, pid, status, samples, *seconds, metrics, detail, remarks = row
         if state == "done":
             runtimes_ms = array("d")
             runtimes_ms.frombytes(samples)
+            compile_s, verify_s, benchmark_s = seconds
             return Measurement(
                 Status(status),
                 tuple(runtimes_ms),
@@ -246,63 +276,95 @@ class Store:
                 benchmark_s,
                 json.loads(metrics),
                 detail,
+                tuple(json.loads(remarks)),
             )
+        attempts += self._is_gone(host, pid)
         if attempts < _ATTEMPTS:
             return None
         return Measurement(
             Status.CRASH,
-            detail=f"its measurement began {attempts} times and never ended: the process or the machine went down; "
+            detail=f"its measurement began {attempts} times and never ended: it took the process or the machine down; "
             "not tried again",
         )
 
     def begin(self, task: str, configuration: Mapping[str, object]) -> None:
-        """Note that a measurement is about to start."""
+        """Note that a measurement is about to start in this process.
+
+        Raises:
+            RecordError: the store cannot be written.
+        """
+        with self._transaction():
+            row = self._db.execute(
+                "SELECT id, attempts, host, pid FROM measurement"
+                " WHERE task = ? AND configuration = ? AND state = 'started'",
+                (task, _text(dict(configuration))),
+            ).fetchone()
+            if row is None:
+                self._db.execute(
+                    "INSERT OR IGNORE INTO measurement (task, configuration, state, attempts, host, pid, started)"
+                    " VALUES (?, ?, 'started', 0, ?, ?, ?)",
+                    (task, _text(dict(configuration)), self._host, os.getpid(), time.time()),
+                )
+            else:
+                number, attempts, host, pid = row
+                self._db.execute(
+                    "UPDATE measurement SET attempts = ?, host = ?, pid = ?, started = ? WHERE id = ?",
+                    (attempts + self._is_gone(host, pid), self._host, os.getpid(), time.time(), number),
+                )
+
+    def abandon(self, task: str, configuration: Mapping[str, object], *, blame: bool) -> None:
+        """Note that a measurement that began ended without a result.
+
+        Args:
+            task: the key of the task.
+            configuration: what was to be measured.
+            blame: it took its worker down, which counts; otherwise it was interrupted, which does not.
+
+        Raises:
+            RecordError: the store cannot be written.
+        """
         with self._transaction():
             self._db.execute(
-                "INSERT INTO measurement (task, configuration, state, attempts, started) VALUES (?, ?, 'started', 1, ?)"
-                " ON CONFLICT (task, configuration) DO UPDATE SET attempts = attempts + 1, started = excluded.started"
-                " WHERE state = 'started'",
-                (task, _text(dict(configuration)), time.time()),
+                "UPDATE measurement SET pid = NULL, attempts = attempts + ?"
+                " WHERE task = ? AND configuration = ? AND state = 'started'",
+                (int(blame), task, _text(dict(configuration))),
             )
 
     def finish(self, task: str, configuration: Mapping[str, object], measurement: Measurement) -> None:
-        """Keep a measurement; one that another process finished first stays."""
+        """Keep a measurement; one that another process finished first stays.
+
+        Raises:
+            RecordError: the store cannot be written.
+        """
+        now = time.time()
+        figures = (
+            measurement.status.value,
+            array("d", measurement.runtimes_ms).tobytes(),
+            measurement.compile_s,
+            measurement.verify_s,
+            measurement.benchmark_s,
+            _text({name: value for name, value in measurement.metrics.items() if math.isfinite(value)}),
+            measurement.detail,
+            _text(list(measurement.remarks)),
+        )
         with self._transaction():
             self._db.execute(
-                "INSERT INTO measurement (task, configuration, state, attempts, started, finished, status, samples,"
-                " compile_s, verify_s, benchmark_s, metrics, detail)"
-                " VALUES (?, ?, 'done', 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (task, configuration) DO UPDATE SET state = 'done', finished = excluded.finished,"
-                " status = excluded.status, samples = excluded.samples, compile_s = excluded.compile_s,"
-                " verify_s = excluded.verify_s, benchmark_s = excluded.benchmark_s, metrics = excluded.metrics,"
-                " detail = excluded.detail WHERE state = 'started'",
-                (
-                    task,
-                    _text(dict(configuration)),
-                    time.time(),
-                    time.time(),
-                    measurement.status.value,
-                    array("d", measurement.runtimes_ms).tobytes(),
-                    measurement.compile_s,
-                    measurement.verify_s,
-                    measurement.benchmark_s,
-                    _text({name: value for name, value in measurement.metrics.items() if math.isfinite(value)}),
-                    measurement.detail,
-                ),
+                "INSERT OR IGNORE INTO measurement (task, configuration, state, attempts, host, started)"
+                " VALUES (?, ?, 'started', 0, ?, ?)",
+                (task, _text(dict(configuration)), self._host, now),
+            )
+            self._db.execute(
+                "UPDATE measurement SET state = 'done', finished = ?, status = ?, samples = ?, compile_s = ?,"
+                " verify_s = ?, benchmark_s = ?, metrics = ?, detail = ?, remarks = ?"
+                " WHERE task = ? AND configuration = ? AND state = 'started'",
+                (now, *figures, task, _text(dict(configuration))),
             )
 
-    def known(self, task: str, space: SearchSpace) -> int:
-        """How many configurations of a space have a finished measurement."""
-        rows = self._read("SELECT configuration FROM measurement WHERE task = ? AND state = 'done'", (task,))
-        return sum(space.find(configuration) is not None for configuration in self._fitting(rows, space))
-
-    @staticmethod
-    def _fitting(rows: Iterator[tuple[str]], space: SearchSpace) -> Iterator[Mapping[str, object]]:
-        names = set(space.names)
-        for (text,) in rows:
-            configuration = json.loads(text)
-            if configuration.keys() == names:
-                yield configuration
+    def _is_gone(self, host: str, pid: int | None) -> bool:
+        """Did the process that began a measurement end without a word? Of other machines nothing is known."""
+        if pid is None or host.split()[0] != self._host.split()[0]:
+            return False
+        return host != self._host or not _is_alive(pid)
 
     def decision(self, task: str, space: SearchSpace, request: Mapping[str, object]) -> Decision | None:
         """The decision of the newest finished run of the same request; None if there is none."""
@@ -332,7 +394,7 @@ class Store:
                     optimizer,
                     _text(dict(request)),
                     version,
-                    socket.gethostname(),
+                    self._host,
                     os.getpid(),
                     time.time(),
                 ),
@@ -365,16 +427,16 @@ class Store:
                 (time.time(), stopped.value, _decision_text(decision, space), _text(list(notes)), run),
             )
 
-    def runs(self, *, kernel: str | None = None, unfinished: bool = False) -> list[RunRow]:
+    def runs(self, *, kernel: str | None = None) -> list[RunRow]:
         """Runs, the newest first."""
         rows = self._read(
             "SELECT run.id, task.kernel, task.device, task.problem, run.optimizer, run.started, run.ended, run.host,"
             " run.pid, run.stopped, run.request, COUNT(trial.position), MIN(trial.cost),"
             " COUNT(trial.position) - COUNT(trial.cost), MAX(trial.clock_s)"
             " FROM run JOIN task ON task.key = run.task LEFT JOIN trial ON trial.run = run.id"
-            " WHERE (? IS NULL OR task.kernel = ?) AND (NOT ? OR run.ended IS NULL)"
+            " WHERE (? IS NULL OR task.kernel = ?)"
             " GROUP BY run.id ORDER BY run.id DESC",
-            (kernel, kernel, unfinished),
+            (kernel, kernel),
         )
         return [
             RunRow(
@@ -385,7 +447,7 @@ class Store:
                 optimizer=optimizer,
                 started=started,
                 ended=ended,
-                alive=ended is None and host == socket.gethostname() and _is_alive(pid),
+                alive=ended is None and host == self._host and _is_alive(pid),
                 stopped=stopped,
                 trials=trials,
                 best_cost=best,
@@ -397,15 +459,15 @@ class Store:
                 failures, clock in rows
         ]  # fmt: skip
 
-    def best(
-        self, *, kernel: str, device: str | None = None, problem: Mapping[str, object] | None = None
-    ) -> list[StoredBest]:
-        """The best verified configuration of each matching task, by the newest run that decided on it.
+    def best(self, *, kernel: str, device: str | None = None) -> list[StoredBest]:
+        """The best configuration that any finished run decided on, for each matching task and objective.
 
         Args:
             kernel: name of the kernel.
             device: name of the device; None: any.
-            problem: sizes that must be equal; None: any.
+
+        Raises:
+            RecordError: the store cannot be read.
         """
         rows = self._read(
             "SELECT run.id, run.decision, run.objective, run.ended, task.* FROM run JOIN task ON task.key = run.task"
@@ -413,16 +475,16 @@ class Store:
             " ORDER BY run.ended DESC",
             (kernel, device, device),
         )
-        found: dict[str, StoredBest] = {}
+        found: dict[tuple[str, str], StoredBest] = {}
         for number, decision, objective, ended, key, name, on, sizes, toolchain, source, settings in rows:
-            task = Task(name, on, json.loads(sizes), toolchain, source, json.loads(settings))
-            if key in found or (problem is not None and dict(task.problem) != dict(problem)):
-                continue
             data = json.loads(decision)
-            found[key] = StoredBest(
-                task=task,
+            cost = data["best"]["cost"]
+            if (key, objective) in found and found[key, objective].cost <= cost:
+                continue
+            found[key, objective] = StoredBest(
+                task=Task(name, on, json.loads(sizes), toolchain, source, json.loads(settings)),
                 configuration=data["best"]["configuration"],
-                cost=data["best"]["cost"],
+                cost=cost,
                 objective=Objective(*json.loads(objective)),
                 speedup=data["speedup"][0],
                 finished=ended,
@@ -453,7 +515,10 @@ class Store:
             deleted["tasks"] = self._db.execute(
                 "DELETE FROM task WHERE key NOT IN (SELECT task FROM measurement UNION SELECT task FROM run)"
             ).rowcount
-        self._db.execute("VACUUM")
+        try:
+            self._db.execute("VACUUM")
+        except sqlite3.Error as error:
+            raise RecordError(f"the store {self.path} cannot be made smaller: {error}") from error
         return deleted
 
     # The file.

@@ -26,6 +26,7 @@ _LOG_BYTES = 16_384
 _MESSAGE_LINES = 12
 _FILE_BYTES = 256 << 20
 _KEPT = 1024
+_LOOK_S = 3600.0  # a wait is limited by what poll(2) takes
 _OUT_OF_MEMORY = ("out of memory", "memory exhausted", "cannot allocate memory", "std::bad_alloc")
 
 
@@ -106,6 +107,7 @@ class CompilePool:
         self._done: dict[Recipe, Library] = {}
         self._used: OrderedDict[Recipe, None] = OrderedDict()
         self._running: list[_Running] = []
+        self._pinned: frozenset[Recipe] = frozenset()
         self._quiet = self._timed = 0
         self._closed = False
         self._failure: BaseException | None = None
@@ -155,10 +157,29 @@ class CompilePool:
         """Delete libraries that were used long ago; they are compiled anew if they are asked for again."""
         self._used[recipe] = None
         self._used.move_to_end(recipe)
-        while len(self._used) > _KEPT:
-            old = self._done.pop(self._used.popitem(last=False)[0], None)
+        for oldest in list(self._used)[: max(0, len(self._used) - _KEPT)]:
+            if oldest in self._pinned:
+                continue
+            del self._used[oldest]
+            old = self._done.pop(oldest, None)
             if old is not None and old.path is not None:
                 old.path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def keeping(self, recipes: Sequence[Recipe]) -> Iterator[None]:
+        """Compile these and do not forget their libraries meanwhile.
+
+        Raises:
+            RunnerError: as for `get`.
+        """
+        self._pinned = frozenset(recipes)
+        try:
+            self.request(recipes)
+            for recipe in recipes:
+                self.get(recipe)
+            yield
+        finally:
+            self._pinned = frozenset()
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
@@ -226,15 +247,30 @@ class CompilePool:
                 recipe = self._waiting.popleft()
                 try:
                     process, running = self._start(recipe, yields)
+                    library = None
+                except ValueError as error:
+                    library = Library(None, 0.0, f"the compiler cannot be called like this: {error}")
                 except OSError as error:
-                    self._failure = error
-                    self._changed.notify_all()
+                    if error.errno != errno.E2BIG:
+                        self._give_up(error)
+                        return
+                    library = Library(None, 0.0, "the compiler cannot be called: its arguments are too long")
+            if library is None:
+                try:
+                    library = self._finish(recipe, process, running)
+                except OSError as error:
+                    with self._changed:
+                        self._give_up(error)
                     return
-            library = self._finish(recipe, process, running)
             with self._changed:
                 self._pending.discard(recipe)
                 self._done[recipe] = library
                 self._changed.notify_all()
+
+    def _give_up(self, error: OSError) -> None:
+        """No compiler can be run: whoever waits is told; the lock is held."""
+        self._failure = error
+        self._changed.notify_all()
 
     def _start(self, recipe: Recipe, yields: bool) -> tuple[subprocess.Popen[bytes], _Running]:
         """Start one compiler; the lock is held, so that no pause is missed."""
@@ -284,7 +320,7 @@ class CompilePool:
                     left = self._limits.wall_s - running.active_s(time.monotonic())
                 if left <= 0:
                     return True
-                if poll.poll(max(left, 0.01) * 1000):
+                if poll.poll(min(max(left, 0.01), _LOOK_S) * 1000):
                     return False
         finally:
             os.close(pidfd)

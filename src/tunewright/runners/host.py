@@ -62,6 +62,7 @@ class HostRunner:
         compile_memory_mib: int = 4096,
         isolation: Isolation | None = None,
         alone: bool = False,
+        default: Mapping[str, Value] | None = None,
     ) -> None:
         """Check the specification and the compiler.
 
@@ -71,9 +72,12 @@ class HostRunner:
             jobs: compilers at work at the same time; None: one for each core.
             compile_memory_mib: address space for each process of a compiler.
             isolation: layers of isolation to use; None: all that work here.
+            default: what is compared with; its output is the expected one where there is no other; None: the
+                kernel's own default.
             alone: let no compiler run while anything is timed, and cut nothing short: for recordings.
         """
         self._kernel = kernel
+        self._default = kernel.default_configuration if default is None else dict(default)
         self._space = kernel.space if space is None else space
         self._cores = frozenset(os.sched_getaffinity(0))
         self._core = max(self._cores)
@@ -82,11 +86,15 @@ class HostRunner:
         if compile_memory_mib < 1:
             raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
         self._toolchain = find_toolchain(kernel)
-        plain = kernel_recipe(self._toolchain, kernel, kernel.default_configuration, Path())
+        plain = kernel_recipe(self._toolchain, kernel, self._default, Path())
         self._digest = source_digest(kernel, plain.command)
         self._buffers = Buffers(kernel.arguments, kernel.problem)
         self._lock = threading.RLock()
-        self._expected: Expected | None = None
+        try:
+            self._expected = self._expected_from_files()
+        except BaseException:
+            self._buffers.close()
+            raise
         self._best_ms = inf
         self._alone = alone
         self._closed = False
@@ -130,7 +138,7 @@ class HostRunner:
             toolchain=self._toolchain.version,
             source_digest=self._digest,
             settings={
-                **measuring_settings(self._kernel, self._toolchain.command, len(self._cores)),
+                **measuring_settings(self._kernel, self._toolchain.command, len(self._cores), self._default),
                 "alone": self._alone,
             },
         )
@@ -184,15 +192,15 @@ class HostRunner:
             self._check_open()
             self.prepare(ids)
             configurations = {number: self._space.config(number) for number in ids}
-            for configuration in configurations.values():
-                self._pool.get(self._recipe(configuration))
-            self._ready_to_check()
             found: dict[int, list[Measurement]] = {number: [] for number in configurations}
-            with self._pool.quiet():
-                for turn in range(rounds):
-                    order = list(configurations)
-                    for number in reversed(order) if turn % 2 else order:
-                        found[number].append(self._measure(configurations[number], self._brief))
+            recipes = [self._recipe(configuration) for configuration in configurations.values()]
+            with self._pool.keeping(recipes):
+                self._ready_to_check()
+                with self._pool.quiet():
+                    for turn in range(rounds):
+                        order = list(configurations)
+                        for number in reversed(order) if turn % 2 else order:
+                            found[number].append(self._measure(configurations[number], self._brief))
             return found
 
     def close(self) -> None:
@@ -217,7 +225,9 @@ class HostRunner:
             raise ToolchainError(
                 f"the compiler {self._toolchain.command[0]!r} cannot compile a plain C file: {library.detail}"
             )
-        return library.path
+        shim = root / "shim.so"
+        library.path.rename(shim)  # out of the pool's hands, which forgets what was not used for long
+        return shim
 
     def _recipe(self, configuration: Mapping[str, Value]) -> Recipe:
         return kernel_recipe(self._toolchain, self._kernel, configuration, Path(self._folder.name))
@@ -245,6 +255,7 @@ class HostRunner:
             benchmark_s=outcome.benchmark_s,
             metrics=outcome.metrics,
             detail=outcome.detail,
+            remarks=outcome.remarks,
         )
 
     def _left_alone(self, configuration: Mapping[str, Value]) -> AbstractContextManager[None]:
@@ -305,12 +316,7 @@ class HostRunner:
         verification = self._kernel.verification
         if self._expected is not None or verification.skip:
             return
-        if verification.reference is not None:
-            outputs = self._reference_outputs()
-        elif verification.files:
-            outputs = self._file_outputs(verification.files)
-        else:
-            outputs = self._default_outputs()
+        outputs = self._reference_outputs() if verification.reference is not None else self._default_outputs()
         self._expected = Expected(outputs, self._buffers, verification)
 
     def _reference_outputs(self) -> dict[int, Array]:
@@ -318,8 +324,6 @@ class HostRunner:
         reference = self._kernel.verification.reference
         if reference is None:
             raise RunnerError("there is no reference")
-        if not reference.source.is_file():
-            raise SpecificationError(f"no file {str(reference.source)!r}", key="verification.reference.source")
         defines = [f"-D{name}={macro_text(value)}" for name, value in self._kernel.problem.items()]
         recipe = library_recipe(
             self._toolchain, reference.source, Path(self._folder.name), [*reference.flags, *defines]
@@ -329,7 +333,7 @@ class HostRunner:
 
     def _default_outputs(self) -> dict[int, Array]:
         """What the default configuration computes."""
-        configuration = self._kernel.default_configuration
+        configuration = self._default
         what = f"the default configuration {configuration}, whose result all others are compared with,"
         library = self._pool.get(self._recipe(configuration))
         return self._outputs(what, library, self._kernel.entry, self._threads(configuration))
@@ -353,17 +357,25 @@ class HostRunner:
             raise RunnerError(f"{what} fails ({outcome.status}): {outcome.detail}")
         return {number: np.array(self._buffers.result(number)) for number in self._buffers.results}
 
-    def _file_outputs(self, files: Mapping[str, Path]) -> dict[int, Array]:
-        """Expected outputs from files."""
+    def _expected_from_files(self) -> Expected | None:
+        """Expected outputs from files, or None; looks for the reference's file too, so that a typo shows at once."""
+        verification = self._kernel.verification
+        if verification.skip:
+            return None
+        if verification.reference is not None:
+            source = verification.reference.source
+            if not source.is_file():
+                raise SpecificationError(f"no file {str(source)!r}", key="verification.reference.source")
+            return None
         numbers = {self._buffers.items[number].argument.name: number for number in self._buffers.results}
         outputs: dict[int, Array] = {}
-        for name, path in files.items():
+        for name, path in verification.files.items():
             key = f"verification.files.{name}"
             if name not in numbers:
                 known = ", ".join(numbers) or "none"
                 raise SpecificationError(f"{name!r} is no array that the kernel writes; these are: {known}", key=key)
             outputs[numbers[name]] = load_array(path, self._buffers.items[numbers[name]], key)
-        return outputs
+        return Expected(outputs, self._buffers, verification) if outputs else None
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tunewright.errors import SpecificationError
 from tunewright.kernel.spec import Argument, Kernel
+from tunewright.runners.toolchain import ENVIRONMENT
+from tunewright.runners.worker import clean_environment
 
 __all__ = ["METHOD", "measuring_settings", "source_digest"]
 
@@ -19,6 +21,8 @@ METHOD = 2
 
 _ONLY_AT_THE_END = {"leaders", "rounds"}
 _INCLUDES_S = 20
+_NO_MATTER = {"PATH", "LANG", "TZ", "TMPDIR", "HOME", "CCACHE_DIR"}
+"""Variables that reach compiler or kernel and change nothing that is measured."""
 
 
 def source_digest(kernel: Kernel, command: Sequence[str]) -> str:
@@ -44,19 +48,23 @@ def source_digest(kernel: Kernel, command: Sequence[str]) -> str:
 
 
 def _included(kernel: Kernel, command: Sequence[str]) -> list[Path]:
+    """What the compiler says the source includes, system headers left out; nothing where it does not compile."""
     folder = kernel.source.resolve().parent
-    flags = [part for part in command if part.startswith(("-D", "-I", "-std"))]
+    output = command.index("-o")
+    plain = [part for part in (*command[:output], *command[output + 2 :]) if part != "-shared" and part[:2] != "-l"]
     try:
         asked = subprocess.run(
-            [command[0], *flags, "-MM", str(kernel.source.resolve())],
+            [*plain, "-MM"],
             cwd=folder,
+            env=clean_environment(ENVIRONMENT),
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=_INCLUDES_S,
-            check=False,
+            check=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.SubprocessError):
         return []
     listed = asked.stdout.replace("\\\n", " ").partition(":")[2]
     names = [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", listed.strip()) if name]
@@ -64,13 +72,16 @@ def _included(kernel: Kernel, command: Sequence[str]) -> list[Path]:
     return sorted(file for file in files if file.is_file())
 
 
-def measuring_settings(kernel: Kernel, compiler: Sequence[str], cores: int) -> dict[str, object]:
+def measuring_settings(
+    kernel: Kernel, compiler: Sequence[str], cores: int, default: Mapping[str, object]
+) -> dict[str, object]:
     """How a kernel is compiled, called, verified and sampled, as plain data.
 
     Args:
         kernel: the specification.
         compiler: how the compiler is called.
         cores: that the process may use.
+        default: the configuration whose output is the expected one where there is no other.
     """
     verification = kernel.verification
     reference = verification.reference
@@ -84,11 +95,16 @@ def measuring_settings(kernel: Kernel, compiler: Sequence[str], cores: int) -> d
         "uses": {name: [use.define, use.flag] for name, use in kernel.uses.items()},
         "threads": kernel.threads,
         "cores": cores,
+        "environment": {
+            name: value
+            for name, value in clean_environment(ENVIRONMENT).items()
+            if name not in _NO_MATTER and name[:3] != "LC_"
+        },
         "arguments": [_argument(argument) for argument in kernel.arguments],
         "verification": {
             "reference": reference and [_file(reference.source), reference.entry, list(reference.flags)],
             "files": {name: _file(path) for name, path in verification.files.items()},
-            "default": None if reference or verification.files else dict(kernel.default_configuration),
+            "default": None if reference or verification.files else dict(default),
             "rtol": verification.rtol,
             "atol": verification.atol,
             "skip": verification.skip,

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import select
+import signal
 import socket
 import statistics
 import time
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tunewright.kernel.spec import DTYPES, Measuring, Role
-from tunewright.measure import Status
+from tunewright.measure import CENSORED, CONFIRMED, TRANSIENT, Status
 from tunewright.runners.arrays import GUARD_BYTES, Buffers
 from tunewright.runners.causes import failure
 from tunewright.runners.isolation import Limits
@@ -88,6 +89,7 @@ class Outcome:
     verify_s: float = 0.0
     benchmark_s: float = 0.0
     metrics: Mapping[str, float] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def with_more(self, again: Outcome) -> Outcome:
         """This outcome and a second one of the same library: its failure if it failed, else all samples."""
@@ -95,7 +97,7 @@ class Outcome:
         if again.status is not Status.OK:
             return Outcome(again.status, f"worked once, then not: {again.detail}", (), verify_s, benchmark_s)
         samples = self.runtimes_ms + again.runtimes_ms
-        return Outcome(Status.OK, self.detail, samples, verify_s, benchmark_s, {**self.metrics, "confirmed": 1.0})
+        return Outcome(Status.OK, self.detail, samples, verify_s, benchmark_s, self.metrics, (CONFIRMED,))
 
 
 @dataclass(slots=True)
@@ -215,27 +217,28 @@ class Launcher:
             cause = clock_failure(page.wall_ns, page.calls, talk.timed - talk.verified)
             failed = (Status.CRASH, cause) if cause else None
         if failed is not None:
-            return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s)
+            remarks = (TRANSIENT,) if end.lost or end.signal == signal.SIGKILL else ()
+            return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s, remarks=remarks)
         if not run.timed:
             return Outcome(Status.OK, verify_s=verify_s)
         metrics = {"calls_per_sample": float(page.calls), **conditions(run.cores)}
         if run.threads == 1:
             metrics["cpu_ms"] = statistics.median(page.cpu_ns) / 1e6
         samples = tuple(ns / 1e6 for ns in page.wall_ns)
-        detail = ""
-        if page.cut:
-            metrics["censored"] = 1.0
-            detail = f"cut short: a call took {samples[-1]:.4g} ms, more than {run.slow_ms:.4g} ms"
-        return Outcome(Status.OK, detail, samples, verify_s, benchmark_s, metrics)
+        if not page.cut:
+            return Outcome(Status.OK, "", samples, verify_s, benchmark_s, metrics)
+        detail = f"cut short: a call took {samples[-1]:.4g} ms, more than {run.slow_ms:.4g} ms"
+        return Outcome(Status.OK, detail, samples, verify_s, benchmark_s, metrics, (CENSORED,))
 
 
 def _word(channel: socket.socket, last: float) -> bytes:
     """The job's next word; empty when it has gone, or at the last moment to wait for."""
     poll = select.poll()
     poll.register(channel, select.POLLIN)
-    if not poll.poll(max(last - time.monotonic(), 0) * 1000):
-        return b""
-    return channel.recv(1)
+    while (left := last - time.monotonic()) > 0:
+        if poll.poll(min(left, 3600.0) * 1000):  # what poll(2) takes is limited
+            return channel.recv(1)
+    return b""
 
 
 def clock_failure(samples_ns: Sequence[float], calls: int, passed_s: float) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from tunewright.errors import RecordError
-from tunewright.measure import Measurement
+from tunewright.measure import TRANSIENT, Measurement
 from tunewright.records.store import Store
 from tunewright.runners.base import Runner
 from tunewright.space import SearchSpace
@@ -51,20 +52,28 @@ class StoredRunner:
             self.reused += 1
             return found
         configuration = self._space.config(i)
-        try:
+        with self._tolerantly():
             self._store.begin(self._task, configuration)
-        except RecordError as error:
-            self.problem = str(error)
-        [measured] = self._runner.measure([i])
         try:
-            self._store.finish(self._task, configuration, measured)
-        except RecordError as error:
-            self.problem = str(error)
+            [measured] = self._runner.measure([i])
+        except BaseException:
+            with self._tolerantly():
+                self._store.abandon(self._task, configuration, blame=False)
+            raise
+        with self._tolerantly():
+            if TRANSIENT in measured.remarks:
+                self._store.abandon(self._task, configuration, blame=True)
+            else:
+                self._store.finish(self._task, configuration, measured)
         return measured
 
     def _find(self, i: int) -> Measurement | None:
-        try:
+        with self._tolerantly():
             return self._store.find(self._task, self._space.config(i))
+
+    @contextlib.contextmanager
+    def _tolerantly(self) -> Iterator[None]:
+        try:
+            yield
         except RecordError as error:
             self.problem = str(error)
-            return None

@@ -93,6 +93,8 @@ def _split(text: str, origin: str) -> tuple[str, ...]:
 
 def _asked(command: tuple[str, ...], origin: str) -> Toolchain:
     """Ask a compiler for its version."""
+    if "/" in command[0]:  # it will be called from another folder
+        command = (str(Path(command[0]).absolute()), *command[1:])
     try:
         answer = subprocess.run(
             [*command, "--version"],
@@ -140,8 +142,12 @@ def kernel_recipe(toolchain: Toolchain, kernel: Kernel, configuration: Mapping[s
 def _flags(pattern: str, value: Value) -> list[str]:
     """The flags for one parameter's value; an empty string stands for no flag."""
     if isinstance(value, bool) and "{}" not in pattern:
-        return shlex.split(pattern) if value else []
-    return shlex.split(pattern.replace("{}", macro_text(value)))
+        pattern = pattern if value else ""
+    text = pattern.replace("{}", macro_text(value))
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quote that is not closed; the compiler will say what it makes of it
+        return text.split()
 
 
 def library_recipe(toolchain: Toolchain, source: Path, folder: Path, options: Sequence[str]) -> Recipe:

@@ -56,7 +56,8 @@ def build(
         if owner in join.failed:
             count, note = _failure(scoped, own, domains, join.failed[owner])
             scoped = replace(scoped, errors=count)
-            notes.append(note)
+            if count:
+                notes.append(note)
         finished.append(scoped)
     return tuple(finished), tuple(groups), tuple(notes)
 

@@ -23,6 +23,7 @@ __all__ = ["Difference", "compare", "digest"]
 Codes = npt.NDArray[np.integer]
 
 MAX_SUBSETS = 4096
+MAX_SUBSET_ROWS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def _factors(codes: Codes, radices: Sequence[int]) -> list[list[int]]:
     width = 1
     left = count
     while width * 2 <= len(blocks):
-        if math.comb(len(blocks), width) > MAX_SUBSETS:
+        if math.comb(len(blocks), width) > min(MAX_SUBSETS, MAX_SUBSET_ROWS // max(count, 1)):
             break
         for chosen in itertools.combinations(blocks, width):
             block = sorted(itertools.chain.from_iterable(chosen))

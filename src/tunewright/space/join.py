@@ -150,9 +150,16 @@ class Join:
     ) -> list[Indices]:
         """Return, per projection, the row indices of the grid points that satisfy all ready conditions."""
         found: list[list[Indices]] = [[] for _ in projections] or [[]]
+        left = 0
         for start, axes in _blocks([projection.columns for projection in projections]):
             grid = Grid(self.domains, axes)
             points = self._points(grid, ready, failed)
+            left += len(points[0])
+            if left > MAX_ROWS:
+                raise SpaceTooLargeError(
+                    f"more than {MAX_ROWS:,} combinations are left after constraint {ready[0].text!r}; "
+                    "shorten value lists or add constraints"
+                )
             for number, (offset, index) in enumerate(zip(start or (0,), points, strict=True)):
                 found[number].append(index + offset)
         return [parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in found]

@@ -304,7 +304,7 @@ class SearchSpace:
             raise OptionError(f"cannot spread {n} configurations; give 0 or more")
         return spread(self, n, rng or random.Random(0))
 
-    def fix(self, **values: object) -> SearchSpace:
+    def fix(self, /, **values: object) -> SearchSpace:
         """Return the space with some parameters pinned to one value each.
 
         Raises:

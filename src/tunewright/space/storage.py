@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,7 @@ def read(path: Path) -> Parts:
         AttributeError,
         EOFError,
         zipfile.BadZipFile,
+        zlib.error,
     ) as error:
         raise SpaceError(
             f"{path}: this is no search space that SearchSpace.save wrote, or it is damaged ({error}); build it again"

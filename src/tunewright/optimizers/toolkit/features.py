@@ -63,4 +63,6 @@ def _scale(values: Sequence[object]) -> npt.NDArray[np.float64]:
     elif min(numbers) > 0:
         numbers = [log2(number) for number in numbers]
     low, high = min(numbers), max(numbers)
+    if low == high:  # logarithms too close to tell apart
+        return _scale([str(k) for k in range(len(values))])
     return np.array([2 * (number - low) / (high - low) - 1 for number in numbers])
