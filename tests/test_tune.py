@@ -200,7 +200,7 @@ def test_a_configuration_that_is_suspiciously_fast_is_run_twice_before_it_counts
     kernel = work(200, 10, 9)
     with HostRunner(kernel) as runner:
         slow, fast, little_faster = runner.measure([0, 1, 2])
-    assert (slow.remarks, fast.remarks, little_faster.remarks) == ((), ("confirmed",), ())
+    assert ["confirmed" in measured.remarks for measured in (slow, fast, little_faster)] == [False, True, False]
 
 
 def test_sampling_ends_when_the_median_is_known_well_enough(work: Make) -> None:

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from tunewright.errors import OptionError
 
 __all__ = [
+    "BIMODAL",
     "CENSORED",
     "CONFIRMED",
+    "NOISY",
     "REDUCTIONS",
     "TRANSIENT",
     "Decision",
@@ -55,6 +57,12 @@ CENSORED = "censored"
 CONFIRMED = "confirmed"
 """It was suspiciously fast and was run a second time before it counted."""
 
+NOISY = "noisy"
+"""The samples scatter, or other work took part of the processor; the value is not reliable."""
+
+BIMODAL = "bimodal"
+"""The samples fall into two groups, as when a clock or a placement changes in between."""
+
 TRANSIENT = "transient"
 """The failure came from outside, not from the configuration; it is worth measuring again and is not kept."""
 
@@ -83,7 +91,7 @@ class Measurement:
         benchmark_s: seconds spent on warm-up and timed runs.
         metrics: further figures by name, the unit in the name (``energy_j``).
         detail: the cause of a failure, or a remark; text for people.
-        remarks: what sets this measurement apart, from `CENSORED`, `CONFIRMED` and `TRANSIENT`.
+        remarks: what sets this measurement apart: `CENSORED`, `CONFIRMED`, `NOISY`, `BIMODAL`, `TRANSIENT`.
 
     Raises:
         OptionError: ``OK`` without a sample or metric, or a negative or non-finite duration.

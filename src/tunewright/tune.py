@@ -9,13 +9,14 @@ from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from math import inf
+from statistics import median
 from typing import Any
 
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
 from tunewright.errors import OptionError, RecordError, RunnerError, SpecificationError
 from tunewright.kernel import LANGUAGES, Kernel
-from tunewright.measure import Decision, Objective, Status, Stopped, Task, Trial, TuningRun
+from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace, Store
@@ -29,6 +30,9 @@ __all__ = ["DEFAULT_EVALUATIONS", "DEFAULT_OPTIMIZER", "replay", "tune"]
 
 DEFAULT_OPTIMIZER = "ridge"
 DEFAULT_EVALUATIONS = 100
+
+_UNDISTURBED = 0.95
+"""Share of the wall time that a single thread gets of its core on a quiet machine, at least."""
 
 _LEADERS_WITHIN = 1.25
 """Trials more than this factor above the best are not worth measuring again."""
@@ -286,8 +290,22 @@ def _measure_leaders(kernel: Kernel, runner: HostRunner, trials: Sequence[Trial]
     if default not in ids and any(trial.id == default for trial in good):
         ids.append(default)
     rounds = runner.remeasure(ids, kernel.measuring.rounds)
-    costs = {i: [kernel.objective.value(m) for m in measured] for i, measured in rounds.items()}
-    return decide(costs, default)
+    objective = _fair_objective(kernel.objective, rounds)
+    return decide({i: [objective.value(m) for m in measured] for i, measured in rounds.items()}, default)
+
+
+def _fair_objective(objective: Objective, rounds: Mapping[int, Sequence[Measurement]]) -> Objective:
+    """The processor's time instead of the wall's where other work was in the way of single-threaded runs.
+
+    All of them must have it, and in a typical round at least 5 % of the wall time must be missing.
+    """
+    everything = [m for measured in rounds.values() for m in measured if m.status is Status.OK]
+    if objective.metric != "runtime_ms" or not all("cpu_ms" in m.metrics for m in everything):
+        return objective
+    shares = [m.metrics["cpu_ms"] / median(m.runtimes_ms) for m in everything]
+    if not shares or median(shares) >= _UNDISTURBED:
+        return objective
+    return replace(objective, metric="cpu_ms")
 
 
 def _run(

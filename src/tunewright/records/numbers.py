@@ -17,10 +17,10 @@ UNITS = {"ns": -6, "us": -3, "ms": 0, "s": 3}
 """Units of time, and how many digits the point moves to make milliseconds."""
 
 _SPELLED = {
-    **{name: "ns" for name in ("ns", "nanosecond", "nanoseconds")},
-    **{name: "us" for name in ("us", "µs", "microsecond", "microseconds")},
-    **{name: "ms" for name in ("ms", "millisecond", "milliseconds", "milisecond", "miliseconds")},
-    **{name: "s" for name in ("s", "sec", "second", "seconds")},
+    **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), "ns"),
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), "us"),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds", "milisecond", "miliseconds"), "ms"),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
 }
 
 

@@ -21,6 +21,7 @@ from tunewright.runners.causes import failure
 from tunewright.runners.isolation import Limits
 from tunewright.runners.machine import conditions
 from tunewright.runners.native import Kind, Page, page_bytes
+from tunewright.runners.noise import noise_remarks
 from tunewright.runners.worker import JobEnd, Worker
 
 __all__ = ["JOB", "Launcher", "Outcome", "Run", "call_header", "clock_failure"]
@@ -97,7 +98,8 @@ class Outcome:
         if again.status is not Status.OK:
             return Outcome(again.status, f"worked once, then not: {again.detail}", (), verify_s, benchmark_s)
         samples = self.runtimes_ms + again.runtimes_ms
-        return Outcome(Status.OK, self.detail, samples, verify_s, benchmark_s, self.metrics, (CONFIRMED,))
+        remarks = (CONFIRMED, *noise_remarks(samples, self.metrics.get("cpu_ms")))
+        return Outcome(Status.OK, self.detail, samples, verify_s, benchmark_s, self.metrics, remarks)
 
 
 @dataclass(slots=True)
@@ -217,8 +219,8 @@ class Launcher:
             cause = clock_failure(page.wall_ns, page.calls, talk.timed - talk.verified)
             failed = (Status.CRASH, cause) if cause else None
         if failed is not None:
-            remarks = (TRANSIENT,) if end.lost or end.signal == signal.SIGKILL else ()
-            return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s, remarks=remarks)
+            transient = (TRANSIENT,) if end.lost or end.signal == signal.SIGKILL else ()
+            return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s, remarks=transient)
         if not run.timed:
             return Outcome(Status.OK, verify_s=verify_s)
         metrics = {"calls_per_sample": float(page.calls), **conditions(run.cores)}
@@ -226,7 +228,8 @@ class Launcher:
             metrics["cpu_ms"] = statistics.median(page.cpu_ns) / 1e6
         samples = tuple(ns / 1e6 for ns in page.wall_ns)
         if not page.cut:
-            return Outcome(Status.OK, "", samples, verify_s, benchmark_s, metrics)
+            remarks = noise_remarks(samples, metrics.get("cpu_ms"))
+            return Outcome(Status.OK, "", samples, verify_s, benchmark_s, metrics, remarks)
         detail = f"cut short: a call took {samples[-1]:.4g} ms, more than {run.slow_ms:.4g} ms"
         return Outcome(Status.OK, detail, samples, verify_s, benchmark_s, metrics, (CENSORED,))
 

@@ -1,0 +1,100 @@
+"""What foreign formats have no place for: the task, value lists, constraints and objective, under a key of our own.
+
+Other tools ignore the key; reading a file that tunewright wrote gives back the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tunewright.errors import OptionError, RecordError
+from tunewright.measure import Objective, Task
+from tunewright.records.numbers import NumberText
+from tunewright.records.recorded import PartialRecord, RecordedSpace
+
+__all__ = ["KEY", "Header", "header_of", "plain", "read_header"]
+
+KEY = "tunewright"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says about its record beyond its rows.
+
+    Attributes:
+        task: what was measured, where.
+        objective: what counts, how it is reduced, in which direction.
+        parameters: names and value lists, in order.
+        constraints: texts; empty for a complete record.
+        constants: values that the constraints use.
+        complete: does every valid configuration have a row?
+    """
+
+    task: Task
+    objective: Objective
+    parameters: Mapping[str, list[Any]]
+    constraints: tuple[str, ...]
+    constants: Mapping[str, Any]
+    complete: bool
+
+
+def header_of(record: RecordedSpace | PartialRecord) -> dict[str, object]:
+    """The record's header as plain data."""
+    task, objective, space = record.task, record.objective, record.space
+    return {
+        "version": VERSION,
+        "task": {
+            "kernel": task.kernel,
+            "device": task.device,
+            "problem": dict(task.problem),
+            "toolchain": task.toolchain,
+            "source_digest": task.source_digest,
+            "settings": dict(task.settings),
+        },
+        "objective": {"metric": objective.metric, "reduction": objective.reduction, "goal": objective.goal},
+        "parameters": {name: list(values) for name, values in space.parameters.items()},
+        "constraints": [constraint.text for constraint in space.constraints],
+        "constants": dict(space.constants),
+        "complete": isinstance(record, RecordedSpace),
+    }
+
+
+def read_header(data: object) -> Header | None:
+    """The header in a file's plain data; None where there is none.
+
+    Raises:
+        RecordError: a newer version, or something else than a header under the key.
+    """
+    if not isinstance(data, Mapping):
+        return None
+    found = plain(data)
+    version = found.get("version")
+    if not isinstance(version, int) or not 0 < version <= VERSION:
+        raise RecordError(
+            f"its {KEY!r} part has version {version!r}; this program reads up to {VERSION}: update tunewright"
+        )
+    try:
+        return Header(
+            Task(**found["task"]),
+            Objective(**found["objective"]),
+            {str(name): list(values) for name, values in found["parameters"].items()},
+            tuple(map(str, found["constraints"])),
+            dict(found["constants"]),
+            found["complete"] is True,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OptionError) as error:
+        raise RecordError(f"its {KEY!r} part is damaged: {type(error).__name__} {error}") from error
+
+
+def plain(value: Any) -> Any:
+    """A JSON value with ordinary floats."""
+    if isinstance(value, NumberText):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
