@@ -21,6 +21,7 @@ from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace, Store
 from tunewright.runners.host import HostRunner
+from tunewright.runners.program import ProgramRunner
 from tunewright.runners.replay import ReplayRunner
 from tunewright.runners.stored import StoredRunner
 from tunewright.space import SearchSpace
@@ -93,7 +94,7 @@ def tune(
         "leaders": kernel.measuring.leaders,
         "rounds": kernel.measuring.rounds,
     }
-    with closing(HostRunner(kernel, space, jobs=jobs, default=space.config(default))) as runner:
+    with closing(_runner(kernel, space, jobs, space.config(default))) as runner:
         history = None
         if store is not None:
             try:
@@ -138,6 +139,15 @@ def tune(
         return _run(runner.task, space, name, seed, outcome, decision, notes)
 
 
+def _runner(
+    kernel: Kernel, space: SearchSpace, jobs: int | None, default: Mapping[str, Any]
+) -> HostRunner | ProgramRunner:
+    """The runner for the kernel's language."""
+    if kernel.language in ("command", "python"):
+        return ProgramRunner(kernel, space)
+    return HostRunner(kernel, space, jobs=jobs, default=default)
+
+
 class _History:
     """The store beside a run: what it knows is not measured again, what happens is written down.
 
@@ -145,7 +155,12 @@ class _History:
     """
 
     def __init__(
-        self, store: Store, runner: HostRunner, space: SearchSpace, objective: Objective, request: Mapping[str, object]
+        self,
+        store: Store,
+        runner: HostRunner | ProgramRunner,
+        space: SearchSpace,
+        objective: Objective,
+        request: Mapping[str, object],
     ) -> None:
         """Note the start of a run.
 
@@ -279,7 +294,9 @@ def _pinned(kernel: Kernel, fix: Mapping[str, Any]) -> tuple[SearchSpace, int, t
     )
 
 
-def _measure_leaders(kernel: Kernel, runner: HostRunner, trials: Sequence[Trial], default: int) -> Decision | None:
+def _measure_leaders(
+    kernel: Kernel, runner: HostRunner | ProgramRunner, trials: Sequence[Trial], default: int
+) -> Decision | None:
     """Measure the best few and the default again, interleaved, and decide between them."""
     good = sorted((trial for trial in trials if trial.cost < inf), key=lambda trial: trial.cost)
     if not good:

@@ -24,7 +24,7 @@ from tunewright.measure import REDUCTIONS, Objective
 
 __all__ = ["LANGUAGES", "read_kernel"]
 
-LANGUAGES = ("c", "c++")
+LANGUAGES = ("c", "c++", "command", "python")
 
 
 def read_kernel(path: str | Path) -> Kernel:
@@ -56,12 +56,14 @@ def _kernel(top: Section) -> Kernel:
     rules = top.table("constraints")
     constraints = rules.texts("rules")
     rules.finish()
+    language = head.choice("language", LANGUAGES, "c")
     try:
         kernel = Kernel(
             name=head.text("name", top.file.stem),
-            language=head.choice("language", LANGUAGES, "c"),
-            source=head.existing_file("source"),
-            entry=head.text("entry"),
+            language=language,
+            source=head.existing_file("source") if language != "command" or head.has("source") else top.file,
+            entry=head.text("entry") if language != "command" else "",
+            command=head.texts("command"),
             flags=head.texts("flags", ("-O3", "-march=native")),
             compiler=head.text("compiler") if head.has("compiler") else None,
             threads=_threads(head),

@@ -237,9 +237,11 @@ class Kernel:
 
     Attributes:
         name: for records and messages.
-        language: ``c`` or ``c++``.
-        source: path of the source file.
-        entry: the function to call; in C++ it must be ``extern "C"``.
+        language: ``c`` or ``c++``; ``python`` for a function that measures itself or is timed as it is; ``command``
+            for a program that prints a number or JSON.
+        source: path of the source file; for a command any file in the folder it runs in.
+        entry: the function to call; in C++ it must be ``extern "C"``. A Python function gets parameters and problem
+            sizes as keyword arguments.
         arguments: in call order.
         parameters: tunable parameters, name to ordered values.
         constraints: expressions or callables, see `SearchSpace`.
@@ -248,6 +250,7 @@ class Kernel:
             value.
         uses: how a parameter reaches the compiler; by default as a macro of its own name.
         flags: compiler flags for every configuration.
+        command: of language ``command``: words, with ``{NAME}`` for the value of a parameter or problem size.
         compiler: command; None: ``CC``/``CXX`` from the environment, else gcc or clang from PATH.
         threads: threads that a configuration runs on: a number or an expression over parameters and problem;
             None: 1, or with ``-fopenmp`` among the flags all cores.
@@ -267,6 +270,7 @@ class Kernel:
     uses: Mapping[str, Use] = field(default_factory=dict)
     language: str = "c"
     flags: Sequence[str] = ("-O3", "-march=native")
+    command: Sequence[str] = ()
     compiler: str | None = None
     threads: int | str | None = None
     objective: Objective = field(default_factory=Objective)
