@@ -8,7 +8,7 @@ import pytest
 
 from tunewright.errors import RecordError
 from tunewright.measure import Status
-from tunewright.records import kernel_tuner as reader
+from tunewright.records import source as reader
 from tunewright.records import read_cache
 from tunewright.space import read_t1_space
 
@@ -104,10 +104,8 @@ def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         ({"cache": {}}, "holds no configuration"),
         ({"tune_params": None}, "not a Kernel Tuner cache"),
         ({"tune_params_keys": ["bx"]}, "differ"),
-        ({"cache": {"64,a": {"bx": 64, "time": 1.0}}}, "row '64,a' cannot be used: KeyError 'mode'"),
-        ({"cache": {"64,a": {"bx": 64, "mode": "a"}}}, "KeyError 'time'"),
-        ({"cache": {"64,a": {"bx": 64, "mode": "a", "time": 1.0, "times": "fast"}}}, "list of numbers"),
-        ({"cache": {"64,a": {"bx": 64, "mode": "a", "time": 1.0, "compile_time": -5}}}, "compile_time"),
+        ({"cache": {"64,a": {"bx": 64, "time": 1.0}}}, "row '64,a' lacks 'mode'"),
+        ({"cache": {"64,a": {"bx": 64, "mode": "a"}}}, "row '64,a' lacks 'time'"),
         ({"cache": {"48,a": {"bx": 48, "mode": "a", "time": 1.0}}}, "48"),
         ({"cache": {"64,a": []}}, "row '64,a'"),
     ],
@@ -119,6 +117,25 @@ def test_a_file_that_cannot_be_used_is_named_with_the_row(
     with pytest.raises(RecordError, match=message) as error:
         read_cache(path)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"times": "fast"}, "samples are no list of numbers"),
+        ({"times": [1.0, None]}, "samples are no list of numbers"),
+        ({"compile_time": -5}, "compile_time is no duration"),
+        ({"benchmark_time": "Invalid"}, "benchmark_time is no duration"),
+        ({"timestamp": 4}, "timestamp is no date"),
+    ],
+)
+def test_a_damaged_figure_is_unknown_and_the_row_stays(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    data = cache(cache={"64,a": {"bx": 64, "mode": "a", "time": 1.0, **changes}})
+    recorded = read_cache(written(tmp_path, data))
+    assert recorded.objective.value(recorded.measurements[0]) == 1.0
+    assert recorded.measurements[0].runtimes_ms == ()
+    assert recorded.measurements[0].total_s == 0
+    assert any(message in note and "row '64,a'" in note for note in recorded.notes)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"cache": 1', "null", "\x00" * 50, "[" * 100_000])

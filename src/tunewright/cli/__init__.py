@@ -1,8 +1,8 @@
 """The command line: parses, calls one function, prints.
 
 Exit codes: 0 success; 1 no configuration works; 2 the request cannot be carried out as given (option,
-specification, space, file); 3 this machine cannot measure (no compiler, a reference that fails); 130
-interrupted by Ctrl-C, after the best so far was printed.
+specification, space, file); 3 this machine cannot measure (no compiler, a reference that fails); 4 the
+optimizer failed, after the best so far was printed; 130 interrupted by Ctrl-C, likewise.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -28,6 +29,8 @@ COMMANDS = {
     "best": "look up the best configuration found so far",
     "gc": "delete old runs and what no run uses any more",
     "replay": "run an optimizer against a recorded space",
+    "check": "look a recording over: repairs, suspicions, what it holds",
+    "convert": "turn a recording into another format",
     "doctor": "show what this machine offers: compilers, isolation, timer, noise",
 }
 
@@ -55,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = importlib.import_module(f"tunewright.cli.{chosen.command}")  # only what is asked for is loaded
     own = argparse.ArgumentParser(prog=f"tunewright {chosen.command}", description=command.__doc__)
     command.add_arguments(own)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # being told to end is like Ctrl-C: best so far, nothing left
+        signal.signal(number, signal.default_int_handler)
     try:
         code = command.run(own.parse_args(arguments[1:]))
         sys.stdout.flush()
@@ -70,4 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"tunewright: {error}", file=sys.stderr)
+        return 2
     return int(code)

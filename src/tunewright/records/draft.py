@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tunewright.records.recorded import PartialRecord, RecordedSpace
 from tunewright.records.source import strict_json
 from tunewright.space import SearchSpace, Value, read_t1_space
 
-__all__ = ["Draft", "Hints", "assemble", "coded", "distinct", "parameter_value", "value_lists"]
+__all__ = ["Draft", "Hints", "assemble", "check_listed", "coded", "distinct", "parameter_value", "value_lists"]
 
 Codes = npt.NDArray[np.integer]
 
@@ -99,6 +99,17 @@ def value_lists(names: Sequence[str], rows: Sequence[Sequence[Value]]) -> dict[s
         values = list(dict.fromkeys(column))
         lists[name] = values if any(isinstance(value, str) for value in values) else sorted(values)
     return lists
+
+
+def check_listed(lists: Mapping[str, Collection[Value]], values: Sequence[Value]) -> None:
+    """Refuse a value that is not in its list; without lists, everything goes.
+
+    Raises:
+        ValueError: names parameter and value.
+    """
+    for (name, listed), value in zip(lists.items(), values, strict=False):
+        if value not in listed:
+            raise ValueError(f"{name} = {value!r} is not in its value list")
 
 
 def coded(parameters: Mapping[str, Sequence[Value]], rows: Sequence[Sequence[Value]]) -> Codes:

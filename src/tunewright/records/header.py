@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tunewright.errors import OptionError, RecordError
@@ -14,7 +15,7 @@ from tunewright.measure import Objective, Task
 from tunewright.records.numbers import NumberText
 from tunewright.records.recorded import PartialRecord, RecordedSpace
 
-__all__ = ["KEY", "Header", "header_of", "plain", "read_header"]
+__all__ = ["KEY", "Header", "has_derived_time", "header_of", "plain", "read_header"]
 
 KEY = "tunewright"
 VERSION = 1
@@ -31,6 +32,7 @@ class Header:
         constraints: texts; empty for a complete record.
         constants: values that the constraints use.
         complete: does every valid configuration have a row?
+        derived_time: are times in the rows reductions of the samples, written for other tools' sake?
     """
 
     task: Task
@@ -39,6 +41,7 @@ class Header:
     constraints: tuple[str, ...]
     constants: Mapping[str, Any]
     complete: bool
+    derived_time: bool
 
 
 def header_of(record: RecordedSpace | PartialRecord) -> dict[str, object]:
@@ -59,10 +62,16 @@ def header_of(record: RecordedSpace | PartialRecord) -> dict[str, object]:
         "constraints": [constraint.text for constraint in space.constraints],
         "constants": dict(space.constants),
         "complete": isinstance(record, RecordedSpace),
+        "derived_time": has_derived_time(record),
     }
 
 
-def read_header(data: object) -> Header | None:
+def has_derived_time(record: RecordedSpace | PartialRecord) -> bool:
+    """Is the objective reduced from samples, with no recorded time beside them?"""
+    return record.objective.metric == "runtime_ms" and not any("time_ms" in m.metrics for m in record.rows.values())
+
+
+def read_header(data: object, file: Path) -> Header | None:
     """The header in a file's plain data; None where there is none.
 
     Raises:
@@ -74,7 +83,7 @@ def read_header(data: object) -> Header | None:
     version = found.get("version")
     if not isinstance(version, int) or not 0 < version <= VERSION:
         raise RecordError(
-            f"its {KEY!r} part has version {version!r}; this program reads up to {VERSION}: update tunewright"
+            f"{file}: its {KEY!r} part has version {version!r}; this program reads up to {VERSION}: update tunewright"
         )
     try:
         return Header(
@@ -84,9 +93,10 @@ def read_header(data: object) -> Header | None:
             tuple(map(str, found["constraints"])),
             dict(found["constants"]),
             found["complete"] is True,
+            found["derived_time"] is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OptionError) as error:
-        raise RecordError(f"its {KEY!r} part is damaged: {type(error).__name__} {error}") from error
+        raise RecordError(f"{file}: its {KEY!r} part is damaged: {type(error).__name__} {error}") from error
 
 
 def plain(value: Any) -> Any:

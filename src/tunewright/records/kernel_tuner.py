@@ -13,13 +13,23 @@ from typing import Any
 
 from tunewright.errors import RecordError
 from tunewright.measure import Measurement, Objective, Status, Task
-from tunewright.records.draft import Draft, Hints, assemble, coded, distinct, parameter_value
-from tunewright.records.header import KEY, Header, header_of, read_header
+from tunewright.records.draft import Draft, Hints, assemble, check_listed, coded, distinct, parameter_value
+from tunewright.records.header import KEY, Header, has_derived_time, header_of, read_header
 from tunewright.records.names import FOREIGN, goal_of, metric_name
 from tunewright.records.notes import REMARK, REPAIRED, SUSPICIOUS
 from tunewright.records.numbers import MILLI, NumberText, number, shifted_text
 from tunewright.records.recorded import PartialRecord, RecordedSpace
-from tunewright.records.rows import duration_s, measured, samples_ms, status_named, timestamp_s, timestamp_text
+from tunewright.records.rows import (
+    detail_of,
+    duration_s,
+    extras,
+    measured,
+    remarks_of,
+    samples_ms,
+    status_named,
+    timestamp_s,
+    timestamp_text,
+)
 from tunewright.records.source import Source, strict_json, write_file
 from tunewright.space import Value
 
@@ -35,7 +45,7 @@ _FAILURES = {
 }
 _FAILURE_NAMES = {status: name for name, status in _FAILURES.items()}
 _SENTINELS = (1e20, 1.7976931348623157e308)
-_OWN_KEYS = {"times", "compile_time", "verification_time", "benchmark_time", "timestamp", "status", "detail"}
+_OWN_KEYS = {"times", "compile_time", "verification_time", "benchmark_time", "timestamp", "status", "detail", "remarks"}
 
 
 def read_cache(path: str | Path) -> RecordedSpace:
@@ -80,13 +90,10 @@ def read(source: Source, hints: Hints) -> Draft:
     wrong = next((name for name, values in lists.items() if not isinstance(values, list)), None)
     if wrong is not None:
         raise RecordError(f"{file}: tune_params of {wrong!r} is {lists[wrong]!r}; a list of values is needed")
-    try:
-        header = read_header(data.get(KEY))
-    except RecordError as error:
-        raise RecordError(f"{file}: {error}") from error
+    header = read_header(data.get(KEY), source.file)
     parameters = {name: distinct(lists[name], name, source.notes) for name in names}
     objective, key = _objective(data, rows, header, source, hints)
-    reader = _RowReader(source, parameters, key, header is not None and objective.metric == "runtime_ms")
+    reader = _RowReader(source, parameters, key, header is not None and header.derived_time)
     kept: list[tuple[Value, ...]] = []
     measurements: list[Measurement] = []
     for row_key, row in rows.items():
@@ -95,8 +102,8 @@ def read(source: Source, hints: Hints) -> Draft:
             measurements.append(reader.measurement(row_key, row))
             kept.append(configuration)
         except (KeyError, TypeError, ValueError) as error:
-            text = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-            source.notes.add(REPAIRED, "a row cannot be used and was left out", f"row {row_key!r}: {text}")
+            text = f"lacks {error}" if isinstance(error, KeyError) else f"has a fault: {error}"
+            source.notes.add(REPAIRED, "a row cannot be used and was left out", f"row {row_key!r} {text}")
     reader.note_unknown()
     task = header.task if header is not None else _task(data, source, hints)
     return Draft(task, parameters, coded(parameters, kept), measurements, objective, header)
@@ -114,6 +121,7 @@ def write(path: Path, record: RecordedSpace | PartialRecord) -> None:
     if clash:
         raise RecordError(f"{path}: the metric {clash[0]!r} has the name of a parameter or column; rename it")
     key = "time" if objective.metric == "runtime_ms" else FOREIGN.get(objective.metric, objective.metric)
+    reduce = Objective(reduction=objective.reduction) if has_derived_time(record) else None
     sizes = list(task.problem.values())
     head = {
         "schema_version": WRITTEN_VERSION,
@@ -128,7 +136,7 @@ def write(path: Path, record: RecordedSpace | PartialRecord) -> None:
     lines = ",\n".join(f"{json_key(name)}: {strict_json(value)}" for name, value in head.items())
     rows = ",\n".join(
         f"{json_key(','.join(map(str, configuration.values())))}: "
-        f"{strict_json({**configuration, **_row(measurement, objective, key)})}"
+        f"{strict_json({**configuration, **_row(measurement, reduce, key)})}"
         for configuration, measurement in ((space.config(i), m) for i, m in sorted(record.rows.items()))
     )
     write_file(path, f'{{\n{lines},\n"cache": {{\n{rows}\n}}\n}}\n')
@@ -157,9 +165,7 @@ class _RowReader:
         if not isinstance(row, dict):
             raise TypeError("it is no object")
         values = tuple(parameter_value(row[name]) for name in self._parameters)
-        for (name, listed), value in zip(self._parameters.items(), values, strict=True):
-            if value not in listed:
-                raise ValueError(f"{name} = {value!r} is not in its value list")
+        check_listed(self._parameters, values)
         if row_key != ",".join(str(row[name]) for name in self._parameters):
             self._notes.add(REPAIRED, "a row's key does not match its values; the values count", f"row {row_key!r}")
         return values
@@ -193,8 +199,7 @@ class _RowReader:
             notes.add(SUSPICIOUS, "a row has a time and an empty list of samples", where)
         if self._skip_time and samples:
             metrics.pop("time_ms", None)
-        detail = row.get("detail")
-        return measured(samples, seconds, metrics, detail if isinstance(detail, str) else "", notes, where)
+        return measured(samples, seconds, metrics, row, notes, where)
 
     def note_unknown(self) -> None:
         """Say which figures rows do not have."""
@@ -213,8 +218,7 @@ class _RowReader:
         name = value if type(value) is str else "no time recorded"
         status = status_named(row.get("status"), _FAILURES.get(name, Status.LAUNCH_ERROR))
         metrics.pop("time_ms", None)
-        detail = row.get("detail")
-        return Measurement(status, samples, *seconds, metrics, detail if type(detail) is str else name)
+        return Measurement(status, samples, *seconds, metrics, detail_of(row, name), remarks_of(row))
 
     def _metrics(self, row: Mapping[str, Any], where: str) -> dict[str, float]:
         metrics: dict[str, float] = {}
@@ -308,7 +312,7 @@ def _no_cache(file: Path) -> RecordError:
     return RecordError(f"{file}: not a Kernel Tuner cache: it needs the keys tune_params_keys, tune_params and cache")
 
 
-def _row(measurement: Measurement, objective: Objective, key: str) -> dict[str, object]:
+def _row(measurement: Measurement, reduce: Objective | None, key: str) -> dict[str, object]:
     """The part of a row that is no configuration."""
     row: dict[str, object] = {}
     failure = _FAILURE_NAMES.get(measurement.status, "RuntimeFailedConfig")
@@ -320,8 +324,8 @@ def _row(measurement: Measurement, objective: Objective, key: str) -> dict[str, 
     row.update({FOREIGN.get(name, name): value for name, value in metrics.items() if number(value) is not None})
     if measurement.status is not Status.OK:
         row[key] = row["time"] = failure
-    elif key == "time" and objective.metric == "runtime_ms" and measurement.runtimes_ms:
-        row["time"] = Objective(reduction=objective.reduction).value(measurement)
+    elif reduce is not None and measurement.runtimes_ms:
+        row["time"] = reduce.value(measurement)
     if measurement.runtimes_ms:
         row["times"] = list(measurement.runtimes_ms)
     durations: Mapping[str, float] = {
@@ -330,8 +334,5 @@ def _row(measurement: Measurement, objective: Objective, key: str) -> dict[str, 
         "benchmark_time": measurement.benchmark_s,
     }
     row.update({name: shifted_text(seconds, MILLI) for name, seconds in durations.items()})
-    if measurement.status is not Status.OK and measurement.status not in _FAILURE_NAMES:
-        row["status"] = measurement.status.value
-    if measurement.detail not in ("", failure) or (measurement.status is not Status.OK and not measurement.detail):
-        row["detail"] = measurement.detail
-    return row
+    implied = (Status.OK, "") if measurement.status is Status.OK else (_FAILURES[failure], failure)
+    return {**row, **extras(measurement, implied)}

@@ -8,9 +8,20 @@ from datetime import UTC, datetime
 
 from tunewright.measure import Measurement, Status
 from tunewright.records.notes import REPAIRED, SUSPICIOUS, Notes
-from tunewright.records.numbers import shifted
+from tunewright.records.numbers import NumberText, shifted
 
-__all__ = ["STATUSES", "duration_s", "measured", "samples_ms", "status_named", "timestamp_s", "timestamp_text"]
+__all__ = [
+    "STATUSES",
+    "detail_of",
+    "duration_s",
+    "extras",
+    "measured",
+    "remarks_of",
+    "samples_ms",
+    "status_named",
+    "timestamp_s",
+    "timestamp_text",
+]
 
 STATUSES: Mapping[str, Status] = {status.value: status for status in Status}
 
@@ -35,6 +46,10 @@ def samples_ms(value: object, digits: int, notes: Notes, where: str) -> tuple[fl
     """The samples of a row; none where they are not recorded, or are no numbers, which is noted."""
     if value is None:
         return ()
+    if digits == 0 and isinstance(value, list) and {type(item) for item in value} <= {NumberText, int}:
+        plain = tuple(map(float, value))
+        if all(map(math.isfinite, plain)):
+            return plain
     found = [shifted(item, digits) for item in value] if isinstance(value, list) else [None]
     if None in found:
         notes.add(REPAIRED, "the samples are no list of numbers; taken as not recorded", f"{where}: {value!r}")
@@ -46,7 +61,7 @@ def measured(
     samples: tuple[float, ...],
     seconds: tuple[float, float, float],
     metrics: Mapping[str, float],
-    detail: str,
+    row: Mapping[str, object],
     notes: Notes,
     where: str,
 ) -> Measurement:
@@ -57,7 +72,32 @@ def measured(
         notes.add(SUSPICIOUS, "a time is zero or below; the configuration is invalid", f"{where}: {least!r} ms")
         rest = {name: value for name, value in metrics.items() if name != "time_ms"}
         return Measurement(Status.INVALID, samples, *seconds, rest, f"a time of {least!r} ms is no measurement")
-    return Measurement(Status.OK, samples, *seconds, metrics, detail)
+    return Measurement(Status.OK, samples, *seconds, metrics, detail_of(row), remarks_of(row))
+
+
+def detail_of(row: Mapping[str, object], otherwise: str = "") -> str:
+    """The text under a row's key ``detail``."""
+    detail = row.get("detail")
+    return detail if type(detail) is str else otherwise
+
+
+def remarks_of(row: Mapping[str, object]) -> tuple[str, ...]:
+    """The texts under a row's key ``remarks``."""
+    remarks = row.get("remarks")
+    return tuple(remark for remark in remarks if type(remark) is str) if isinstance(remarks, list) else ()
+
+
+def extras(measurement: Measurement, implied: tuple[Status, str]) -> dict[str, object]:
+    """The keys that a row needs beyond what its format implies: status, detail and remarks."""
+    status, detail = implied
+    found: dict[str, object] = {}
+    if measurement.status is not status:
+        found["status"] = measurement.status.value
+    if measurement.detail != detail:
+        found["detail"] = measurement.detail
+    if measurement.remarks:
+        found["remarks"] = list(measurement.remarks)
+    return found
 
 
 def timestamp_s(value: object) -> float | None:
