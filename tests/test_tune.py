@@ -56,7 +56,7 @@ def work(tmp_path: Path, compiler: str) -> Make:
             ],
             parameters={"PASSES": passes},
             flags=("-O1",),
-            measuring=Measuring(sampling_s=0.02, rounds=5),
+            measuring=Measuring(sampling_s=0.02, rounds=6),
         )
         return replace(kernel, **changes)  # type: ignore[arg-type]
 

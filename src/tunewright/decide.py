@@ -66,10 +66,15 @@ def decide(rounds: Mapping[int, Sequence[float]], default: int | None) -> Decisi
         if other is not best and median_interval(_ratios(other, best))[0] <= 1
     )
     plain = None if default is None else leaders.get(default)
-    if plain is None or min(plain.cost, best.cost) <= 0:
+    if plain is None or plain.cost * best.cost <= 0:
         return Decision(best, ties, plain)
-    ratios = _ratios(plain, best)
+    # costs of a maximised objective are negated: better is then the larger figure
+    ratios = _ratios(plain, best) if best.cost > 0 else _ratios(_negated(best), _negated(plain))
     return Decision(best, ties, plain, median(ratios), *median_interval(ratios))
+
+
+def _negated(leader: Leader) -> Leader:
+    return leader._replace(rounds=tuple(-cost for cost in leader.rounds))
 
 
 def _ratios(other: Leader, best: Leader) -> list[float]:

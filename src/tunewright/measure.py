@@ -281,6 +281,19 @@ class TuningRun:
         return None if trial is None or trial.cost == math.inf else trial
 
     @property
+    def speedup(self) -> float | None:
+        """How many times better than the first trial, the default: from the final comparison where there is one.
+
+        None where either does not work, or a cost is not positive.
+        """
+        if self.decision is not None:
+            return self.decision.speedup
+        best = self.best
+        if best is None or not 0 < best.cost < math.inf or not 0 < self.trials[0].cost < math.inf:
+            return None
+        return self.trials[0].cost / best.cost
+
+    @property
     def counts(self) -> Mapping[Status, int]:
         """How many trials ended with each status; statuses that did not occur are left out."""
         return Counter(trial.measurement.status for trial in self.trials)

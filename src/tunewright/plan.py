@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
@@ -88,8 +89,13 @@ class _Dialogue:
                 ids = send(costs)  # type: ignore[arg-type]  # None starts a generator
             except StopIteration:
                 return Stopped.FINISHED
-            except Exception as error:
-                raise OptimizerError(f"the optimizer raised {type(error).__name__}: {error}") from error
+            except OptionError:
+                raise  # a hyper-parameter outside its range
+            except (Exception, SystemExit) as error:
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                raise OptimizerError(
+                    f"the optimizer raised {type(error).__name__}: {error} ({where.filename}, line {where.lineno})"
+                ) from error
             if type(ids) is list and len(ids) == 1 and type(ids[0]) is int:  # the hot path: batches of one
                 cost = get(ids[0])
                 if cost is not None:
@@ -232,6 +238,8 @@ def _begin(
     strays = [i for i in start if not 0 <= i < space.size]
     if strays:
         raise OptionError(f"start names id {strays[0]!r}; ids go from 0 to {space.size - 1}")
+    if not callable(optimizer):
+        raise OptionError(f"an optimizer is a generator function, not {optimizer!r}")
     try:
         plan = optimizer(space, clock, rng, start=tuple(start), **(options or {}))
     except TypeError as error:
@@ -319,7 +327,10 @@ class AskTell:
             costs = [costs[i] for i in asked]
         if len(costs) != len(asked):
             raise OptionError(f"tell() needs {len(asked)} costs, one for each id asked, got {len(costs)}")
-        numbers = [float(cost) for cost in costs]
+        try:
+            numbers = [float(cost) for cost in costs]
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"a cost is no number: {error}") from error
         if any(math.isnan(cost) for cost in numbers):
             raise OptionError("a cost is NaN; give inf for a configuration that failed")
         if not 0 <= seconds < math.inf:

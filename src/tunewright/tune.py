@@ -15,7 +15,7 @@ from typing import Any
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
 from tunewright.errors import OptionError, RecordError, RunnerError, SpecificationError
-from tunewright.kernel import LANGUAGES, Kernel
+from tunewright.kernel import LANGUAGES, Kernel, Role
 from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
@@ -94,6 +94,7 @@ def tune(
         "leaders": kernel.measuring.leaders,
         "rounds": kernel.measuring.rounds,
     }
+    notes = (*notes, *_unverified(kernel))
     with closing(_runner(kernel, space, jobs, space.config(default))) as runner:
         history = None
         if store is not None:
@@ -134,9 +135,21 @@ def tune(
             except (KeyboardInterrupt, RunnerError) as error:
                 outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
                 notes = (*notes, f"the leaders were not measured again: {str(error) or 'interrupted'}")
+        notes = (*notes, *_default_note(outcome.trials, default))
         if history is not None:
             notes = (*notes, *history.end(outcome.stopped, decision, notes))
         return _run(runner.task, space, name, seed, outcome, decision, notes)
+
+
+def _unverified(kernel: Kernel) -> list[str]:
+    """A remark if nothing will be compared with anything."""
+    if kernel.language in ("command", "python"):
+        return []
+    if kernel.verification.skip:
+        return ["nothing was verified: the specification switches verification off"]
+    if all(argument.role is Role.IN for argument in kernel.arguments):
+        return ["nothing was verified: the kernel writes no array"]
+    return []
 
 
 def _runner(
@@ -264,7 +277,29 @@ def _resolve(optimizer: str | Optimizer, options: Mapping[str, Any] | None) -> t
     if unknown := sorted(set(options or ()) - known.keys()):
         listed = ", ".join(f"{key}={value}" for key, value in known.items()) or "none"
         raise OptionError(f"optimizer {name!r} has no option {', '.join(unknown)}; it has {listed}")
+    for key, value in (options or {}).items():
+        _check_option(name, key, value, known[key])
     return name, function
+
+
+def _check_option(optimizer: str, key: str, value: Any, default: object) -> None:
+    """An option must be of its default's kind: whole numbers from 1, finite numbers from 0, texts.
+
+    Raises:
+        OptionError: it is not.
+    """
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(default, bool) or not isinstance(default, int | float | str):
+        return
+    if isinstance(default, int) and not (whole and value >= 1):
+        allowed = "a whole number of at least 1"
+    elif isinstance(default, float) and not ((whole or isinstance(value, float)) and 0 <= value < inf):
+        allowed = "a finite number of at least 0"
+    elif isinstance(default, str) and not isinstance(value, str):
+        allowed = "a text"
+    else:
+        return
+    raise OptionError(f"option {key} of optimizer {optimizer!r} must be {allowed}, not {value!r}")
 
 
 def _start_first(optimizer: Optimizer) -> Optimizer:
@@ -355,3 +390,12 @@ def _run(
     )
     best = run.best
     return run if best is None else replace(run, best_configuration=space.config(best.id))
+
+
+def _default_note(trials: Sequence[Trial], default: int) -> list[str]:
+    """A remark if the default does not work, so that there is nothing to compare with."""
+    for trial in trials:
+        if trial.id == default and trial.measurement.status is not Status.OK:
+            detail = trial.measurement.detail.partition("\n")[0]
+            return [f"the default configuration does not work: {trial.measurement.status.value}: {detail}"]
+    return []

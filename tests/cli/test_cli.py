@@ -54,7 +54,7 @@ BROKEN = [0, 1]
 WORK = 40
 [measuring]
 sampling_s = 0.01
-rounds = 3
+rounds = 6
 """
 
 

@@ -351,7 +351,7 @@ def test_a_source_that_cannot_be_read_is_refused(make, tmp_path):
 
 
 def test_settings_under_which_nothing_could_be_measured_are_refused(make):
-    with pytest.raises(OptionError, match="jobs must be at least 1"):
+    with pytest.raises(OptionError, match="jobs must be from 1"):
         HostRunner(make(SCALE), jobs=0)
 
 

@@ -37,7 +37,7 @@ CAUSES = {
     "ILLEGAL": (Status.CRASH, "illegal instruction"),
     "DEAF": (Status.TIMEOUT, "waiting rather than computing"),
     "STOP": (Status.TIMEOUT, "stopped itself"),
-    "WRONG_LATER": (Status.WRONG_RESULT, "right in the first call, wrong after timing"),
+    "WRONG_LATER": (Status.WRONG_RESULT, "right in the first call, wrong in a later one"),
     "NANS": (Status.WRONG_RESULT, "got NaN"),
     "COMPILE_ERROR": (Status.COMPILE_ERROR, "this configuration is not supported"),
     "COMPILE_MEMORY": (Status.COMPILE_ERROR, "MiB of memory"),

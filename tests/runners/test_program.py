@@ -12,7 +12,7 @@ from tunewright.measure import Measurement, Status
 from tunewright.runners.program import ProgramRunner, parse_answer
 from tunewright.tune import tune
 
-QUICK = Measuring(timeout_s=1.0, memory_mib=256, output_kib=64, rounds=3)
+QUICK = Measuring(timeout_s=1.0, memory_mib=256, output_kib=64, rounds=6)
 SHELL = {
     "number": ("echo 3.5", Status.OK, ""),
     "chatty": ("echo hello; echo 3.5", Status.OK, ""),
@@ -63,7 +63,7 @@ def test_a_command_is_tuned_from_a_specification(tmp_path: Path) -> None:
     (tmp_path / "cost.sh").write_text("echo $(( ($1 - 3) * ($1 - 3) + $2 ))\n")
     (tmp_path / "cost.toml").write_text(
         '[kernel]\nlanguage = "command"\ncommand = ["sh", "cost.sh", "{X}", "{N}"]\n'
-        "[problem]\nN = 2\n[parameters]\nX = [1, 2, 3, 4, 5]\n[measuring]\nrounds = 3\n"
+        "[problem]\nN = 2\n[parameters]\nX = [1, 2, 3, 4, 5]\n[measuring]\nrounds = 6\n"
     )
     run = tune(read_kernel(tmp_path / "cost.toml"))
     assert run.best_configuration == {"X": 3}

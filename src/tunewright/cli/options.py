@@ -6,12 +6,22 @@ import argparse
 import ast
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from tunewright.errors import OptionError
+from tunewright.errors import OptionError, SpaceError, SpecificationError
 
-__all__ = ["add_search_options", "add_store_option", "assignments", "positive_number", "print_json", "whole_number"]
+__all__ = [
+    "add_search_options",
+    "add_store_option",
+    "assignments",
+    "naming",
+    "pins",
+    "positive_number",
+    "print_json",
+    "whole_number",
+]
 
 
 def whole_number(text: str) -> int:
@@ -54,6 +64,39 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
             raise OptionError(f"{name} is given twice")
         found[name] = _value(value)
     return found
+
+
+def pins(texts: Iterable[str], parameters: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """``NAME=VALUE`` texts as values of parameters: a text is the value that is written like it.
+
+    Raises:
+        OptionError: as for `assignments`.
+
+    >>> pins(["S=1", "T=1"], {"S": ["1", "2"], "T": [1, 2]})
+    {'S': '1', 'T': 1}
+    """
+    found = assignments(texts)
+    for text in texts:
+        name, _, value = text.partition("=")
+        written = [each for each in parameters.get(name, ()) if str(each) == value]
+        if written:
+            found[name] = written[0]
+    return found
+
+
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Errors about a specification name its file, wherever they come from."""
+    try:
+        yield
+    except SpecificationError as error:
+        if error.file is not None:
+            raise
+        raise SpecificationError(error.message, file=file, key=error.key) from error
+    except SpaceError as error:
+        if file in str(error):
+            raise
+        raise type(error)(f"{file}: {error}") from error
 
 
 def _value(text: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
@@ -37,7 +36,6 @@ def run(options: argparse.Namespace) -> int:
     out = Path(options.out) if options.out else Path(options.spec).with_suffix(".npz")
     if out.exists():
         raise OptionError(f"{out} exists already; name another file with --out")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Store(options.store) as store:
             result = record(

@@ -10,6 +10,8 @@ from tunewright.space import SearchSpace
 
 __all__ = ["configuration_text", "failures_text", "run_data", "run_text"]
 
+_DETAIL_LINES = 5
+
 
 def configuration_text(configuration: Mapping[str, object]) -> str:
     """``NAME=VALUE`` pairs in parameter order, as ``--fix`` takes them."""
@@ -25,8 +27,8 @@ def failures_text(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{count} {status.value.replace('_', ' ')}" for status, count in ordered)
 
 
-def run_data(run: TuningRun, space: SearchSpace, unit: str) -> dict[str, Any]:
-    """A finished run as plain data for JSON; costs in the objective's unit."""
+def run_data(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> dict[str, Any]:
+    """A finished run as plain data for JSON; figures in the objective's unit, `sign` -1 where it is maximised."""
     decision, best = run.decision, run.best
     data: dict[str, Any] = {
         "kernel": run.task.kernel,
@@ -46,30 +48,30 @@ def run_data(run: TuningRun, space: SearchSpace, unit: str) -> dict[str, Any]:
         "failures": _failures(run, space),
         "notes": list(run.notes),
         "configuration": None if best is None else space.config(best.id),
-        "median": None if best is None else best.cost,
+        "median": None if best is None else sign * best.cost,
         "interval": None,
         "default": None,
-        "speedup": None,
+        "speedup": run.speedup,
         "speedup_interval": None,
         "ties": [],
     }
     if decision is not None:
-        data["median"], data["interval"] = decision.best.cost, [decision.best.low, decision.best.high]
-        data["default"] = None if decision.default is None else _leader(decision.default, space)
-        data["ties"] = [_leader(tie, space) for tie in decision.ties]
-        data["speedup"] = decision.speedup
+        leader = _leader(decision.best, space, sign)
+        data["median"], data["interval"] = leader["median"], leader["interval"]
+        data["default"] = None if decision.default is None else _leader(decision.default, space, sign)
+        data["ties"] = [_leader(tie, space, sign) for tie in decision.ties]
         if decision.speedup is not None:
             data["speedup_interval"] = [decision.speedup_low, decision.speedup_high]
     return data
 
 
-def run_text(run: TuningRun, space: SearchSpace, unit: str) -> list[str]:
+def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> list[str]:
     """A finished run as lines for people."""
-    data = run_data(run, space, unit)
+    data = run_data(run, space, unit, sign)
     spent = f"{data['evaluations']} of {space.size:,} configurations in {data['seconds']:.1f} s of tuning"
     lines = [
         f"{spent}; stopped: {data['stopped']}; {failures_text(run.counts)}",
-        *(f"  {row['count']} {row['status']}: {row['example']}" for row in data["failures"]),
+        *(line for row in data["failures"] for line in _failure_lines(row)),
     ]
     if data["configuration"] is None:
         return [*lines, "no configuration works", *(f"note: {note}" for note in run.notes)]
@@ -78,7 +80,9 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str) -> list[str]:
     if data["default"] is not None:
         lines.append(f"default  {configuration_text(data['default']['configuration'])}")
         lines.append(f"         {_amount(data['default']['median'], data['default']['interval'])} {unit}")
-    if data["speedup"] is not None:
+    if data["speedup"] is not None and data["speedup_interval"] is None:
+        lines.append(f"speedup  {data['speedup']:.2f} over the default, both measured once only")
+    elif data["speedup"] is not None:
         low, high = data["speedup_interval"]
         lines.append(f"speedup  {data['speedup']:.2f} (95 % interval {low:.2f} to {high:.2f})")
     lines += [
@@ -93,11 +97,22 @@ def _amount(median: float, interval: list[float] | None) -> str:
     return f"{median:.4g} (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
 
 
-def _leader(leader: Leader, space: SearchSpace) -> dict[str, Any]:
+def _failure_lines(row: Mapping[str, Any]) -> list[str]:
+    """Count, status and cause of the first example; of a compiler also its command and first messages."""
+    cause, *more = [_printable(line) for line in str(row["example"]).splitlines()] or [""]
+    return [f"  {row['count']} {row['status']}: {cause}", *(f"      {line}" for line in more[:_DETAIL_LINES])]
+
+
+def _printable(text: str) -> str:
+    """Without control characters, which a kernel's output may hold."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _leader(leader: Leader, space: SearchSpace, sign: int) -> dict[str, Any]:
     return {
         "configuration": space.config(leader.id),
-        "median": leader.cost,
-        "interval": [leader.low, leader.high],
+        "median": sign * leader.cost,
+        "interval": sorted([sign * leader.low, sign * leader.high]),
     }
 
 
@@ -114,7 +129,7 @@ def _failures(run: TuningRun, space: SearchSpace) -> list[dict[str, Any]]:
                 "status": status.value,
                 "count": 0,
                 "configuration": space.config(trial.id),
-                "example": trial.measurement.detail.partition("\n")[0],
+                "example": trial.measurement.detail,
             },
         )
         row["count"] += 1

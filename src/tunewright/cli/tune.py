@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 
 from tunewright.budget import Budget
-from tunewright.cli.options import add_search_options, add_store_option, assignments, print_json, whole_number
+from tunewright.cli.options import (
+    add_search_options,
+    add_store_option,
+    assignments,
+    naming,
+    pins,
+    print_json,
+    whole_number,
+)
 from tunewright.cli.progress import Progress
 from tunewright.cli.show import run_data, run_text
 from tunewright.errors import RecordError
@@ -46,16 +53,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    with naming(options.spec):
+        return _tune(options)
+
+
+def _tune(options: argparse.Namespace) -> int:
     kernel = with_problem(read_kernel(options.spec), assignments(options.problem))
     evaluations = options.evaluations
     if evaluations is None and options.seconds is None:
         evaluations = DEFAULT_EVALUATIONS
-    fix = assignments(options.fix)
+    fix = pins(options.fix, kernel.parameters)
     space = kernel.space.fix(**fix) if fix else kernel.space
     unit = "ms" if kernel.objective.metric == "runtime_ms" else kernel.objective.metric
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: best so far
     with (
         _store(options) as store,
+        redirect_stdout(sys.stderr),  # what an optimizer prints does not belong between the results
         Progress(Budget(evaluations, options.seconds), space.size, unit) as progress,
     ):
         result = tune(
@@ -70,12 +82,15 @@ def run(options: argparse.Namespace) -> int:
             on_trial=progress.trial,
             store=store,
         )
+    sign = 1 if kernel.objective.goal == "min" else -1
     if options.json:
-        print_json(run_data(result, space, unit))
+        print_json(run_data(result, space, unit, sign))
     else:
-        print("\n".join(run_text(result, space, unit)))
+        print("\n".join(run_text(result, space, unit, sign)))
     if result.stopped is Stopped.INTERRUPTED:
         return 3 if result.failure else 130
+    if result.failure:
+        return 4
     return 1 if result.best is None else 0
 
 

@@ -139,6 +139,10 @@ def _argument(section: Section) -> Argument:
             f"an array needs a list of extents (numbers or texts), a scalar needs a value; not {shape!r}",
             "shape",
         )
+    if section.has("file") and section.raw("init", "file") != "file":
+        raise section.error("gives a file, but init is not 'file'", "init")
+    if section.raw("role") == "out" and section.has("init"):
+        raise section.error("an out array is not initialised; leave init away, or make it inout", "init")
     role = Role(section.choice("role", [role.value for role in Role], "in"))
     init = Init(section.choice("init", [init.value for init in Init], "file" if section.has("file") else "random"))
     argument = Argument(
@@ -147,6 +151,7 @@ def _argument(section: Section) -> Argument:
         shape=tuple(shape),
         role=role,
         init=init,
+        fill=section.number("fill", 0.0),
         seed=section.whole("seed", 0) if section.has("seed") else None,
         file=section.existing_file("file") if init is Init.FILE else None,
     )
@@ -205,7 +210,7 @@ def _measuring(section: Section) -> Measuring:
             memory_mib=section.whole("memory_mib", plain.memory_mib, least=1),
             output_kib=section.whole("output_kib", plain.output_kib, least=1),
             leaders=section.raw("leaders", plain.leaders),
-            rounds=section.whole("rounds", plain.rounds, least=1),
+            rounds=section.whole("rounds", plain.rounds, least=6),
         )
     except OptionError as error:
         raise section.error(str(error)) from error

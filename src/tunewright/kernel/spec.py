@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from tunewright.errors import OptionError, SpecificationError
 from tunewright.measure import Objective
@@ -47,6 +48,9 @@ DTYPES: Mapping[str, str] = {
 """Supported dtypes (numpy's names) and the C type that each is passed as."""
 
 
+_FEWEST_ROUNDS = 6  # fewer cannot give a 95 % interval
+
+
 class Role(enum.StrEnum):
     """What the kernel does with an array."""
 
@@ -62,6 +66,7 @@ class Init(enum.StrEnum):
     ZEROS = "zeros"
     ONES = "ones"
     RANGE = "range"  # 0, 1, 2, ... in C order, wrapped to the dtype
+    CONSTANT = "constant"  # `Argument.fill`
     FILE = "file"  # a .npy file beside the specification
 
 
@@ -78,6 +83,7 @@ class Argument:
         seed: seed of random filling; None: a fixed seed that depends on the position.
         file: path of the .npy file for `Init.FILE`.
         value: a scalar's value; a number or an expression over the problem sizes.
+        fill: the value of every element for `Init.CONSTANT`.
     """
 
     name: str
@@ -88,9 +94,11 @@ class Argument:
     seed: int | None = None
     file: Path | None = None
     value: int | float | str | None = None
+    fill: float = 0.0
 
     def __post_init__(self) -> None:
-        """Accept plain texts for the enumerations."""
+        """Accept plain texts for the enumerations, and numpy scalars."""
+        object.__setattr__(self, "value", _plain(self.value))
         for field_name, kind in (("role", Role), ("init", Init)):
             given = getattr(self, field_name)
             try:
@@ -200,7 +208,7 @@ class Measuring:
         for name in ("precision", "slow_factor"):
             if not 0 <= getattr(self, name) < inf:
                 raise OptionError(f"{name} must be finite and at least 0, got {getattr(self, name)!r}")
-        for name, least in (("warmup", 0), ("memory_mib", 1), ("output_kib", 1), ("rounds", 1)):
+        for name, least in (("warmup", 0), ("memory_mib", 1), ("output_kib", 1), ("rounds", _FEWEST_ROUNDS)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
         if not 1 <= self.samples_min <= self.samples_max <= 1_000_000:
@@ -280,6 +288,22 @@ class Kernel:
     def __post_init__(self) -> None:
         """Accept a path as text; refuse macros that would rewrite the names of arguments."""
         object.__setattr__(self, "source", Path(self.source))
+        object.__setattr__(self, "problem", {name: _plain(value) for name, value in self.problem.items()})
+        object.__setattr__(self, "default", {name: _plain(value) for name, value in self.default.items()})
+        names_seen: set[str] = set()
+        for argument in self.arguments:
+            if argument.name in names_seen:
+                raise SpecificationError(f"two arguments have the name {argument.name!r}", key="arguments")
+            names_seen.add(argument.name)
+        for name, use in self.uses.items():
+            values = self.parameters.get(name, ())
+            if use.flag is not None and "{}" not in use.flag and not all(isinstance(v, bool) for v in values):
+                raise SpecificationError(
+                    f"the flag {use.flag!r} has no {{}} for the value; only booleans do without",
+                    key=f"parameters.{name}.flag",
+                )
+        if self.verification.reference is not None and self.verification.files:
+            raise SpecificationError("gives both a reference and files; give one of them", key="verification")
         for key, names in (("default", self.default), ("uses", self.uses)):
             for name in names:
                 if name not in self.parameters:
@@ -307,6 +331,11 @@ class Kernel:
     def default_configuration(self) -> dict[str, Value]:
         """The default with every parameter named: those it leaves out take their first value."""
         return {name: self.default.get(name, values[0]) for name, values in self.space.parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as a plain value."""
+    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
 
 
 def with_problem(kernel: Kernel, sizes: Mapping[str, Value]) -> Kernel:

@@ -78,12 +78,12 @@ def _argument(section: Section, problem: Mapping[str, object]) -> Argument:
         size = re.sub(r"ProblemSize\[(\d)\]", lambda match: "size_" + "xyz"[int(match[1]) % 3], size)
     if not isinstance(size, int | str):
         raise section.error(f"must be a number or an expression, not {size!r}", "Size")
-    random = section.raw("FillType", "Random") == "Random"
-    init = Init.RANDOM if random else (Init.ONES if fill == 1 else Init.ZEROS)
+    init = Init.RANDOM if section.raw("FillType", "Random") == "Random" else Init.CONSTANT
     return Argument(
         name=name,
         dtype=dtype,
         shape=(size,),
         role=_ROLES.get(section.raw("AccessType"), Role.INOUT),
         init=init,
+        fill=float(fill) if isinstance(fill, int | float) else 0.0,
     )

@@ -33,7 +33,7 @@ def annealing(
         budget: its `spent` sets the temperature.
         rng: random numbers.
         start: ids to try first; the walk begins from the best of them.
-        patience: moves without improvement before a walk is given up for a new one.
+        patience: moves without a new best of the walk before it is given up for a new one.
         neighborhood: `SearchSpace.neighbors` kind.
     """
     seen = set(start)
@@ -48,13 +48,14 @@ def annealing(
                 return
             seen.add(x)
             [fx] = yield [x]
-        idle = 0
+        idle, least = 0, fx
         around = space.neighbors(x, neighborhood)
         while idle < patience and around:
             y = around[below(len(around), rng)]
             seen.add(y)
             [fy] = yield [y]
-            idle = 0 if fy < fx else idle + 1
+            idle = 0 if fy < least else idle + 1
+            least = min(fy, least)
             if fx < fy < inf:
                 typical += 0.1 * (fy - fx - typical)
                 if rng.random() >= exp(-(fy - fx) / (typical * (1 - budget.spent) + 1e-300)):

@@ -228,6 +228,8 @@ def _filled(position: int, buffer: Buffer) -> Array:
         return _loaded(position, buffer)
     if argument.init is Init.ZEROS:
         return np.zeros(shape, dtype)
+    if argument.init is Init.CONSTANT:
+        return np.full(shape, argument.fill, dtype)
     if argument.init is Init.ONES:
         return np.ones(shape, dtype)
     if argument.init is Init.RANGE:

@@ -56,6 +56,8 @@ def failure(
     elif page.text:
         status = Status.LAUNCH_ERROR if page.stage is Stage.LOADING else Status.CRASH
         cause = page.text
+        if "undefined symbol" in cause:
+            cause += ' (is the name right? in C++ the entry must be declared extern "C")'
     elif end.signal is not None:
         status, cause = Status.CRASH, _signal(end.signal, page, names, measuring, limit_bytes)
     elif page.canary is not None:

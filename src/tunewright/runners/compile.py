@@ -278,7 +278,7 @@ class CompilePool:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", self._limits.script, "sh", *recipe.command],
                 cwd=self._working,
-                env=clean_environment(ENVIRONMENT),
+                env={**clean_environment(ENVIRONMENT), "TMPDIR": str(recipe.output.parent)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

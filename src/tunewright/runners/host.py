@@ -26,7 +26,7 @@ from tunewright.runners.isolation import Isolation
 from tunewright.runners.launch import JOB, Launcher, Outcome, Run, call_header
 from tunewright.runners.machine import core_threads, cpu_name, forbids_programs
 from tunewright.runners.toolchain import Recipe, find_toolchain, kernel_recipe, library_recipe, macro_text
-from tunewright.runners.verify import Expected
+from tunewright.runners.verify import Expected, meaningless
 from tunewright.runners.worker import Layer, Worker
 from tunewright.space import SearchSpace
 
@@ -35,6 +35,7 @@ __all__ = ["HostRunner"]
 _SHIM = Path(__file__).with_name("shim.c")
 _SHIM_FLAGS = ("-O2", "-x", "c")
 _REFERENCE_S = 60.0
+_MOST_JOBS = 256
 _SUSPICIOUS = 1.5  # a configuration this much faster than the best so far is run again before it counts
 _BRIEF, _BRIEF_SAMPLES = 4, 3  # a round among leaders: a quarter of the sampling time, fewer samples
 
@@ -81,11 +82,13 @@ class HostRunner:
         self._space = kernel.space if space is None else space
         self._cores = frozenset(os.sched_getaffinity(0))
         self._core = max(self._cores)
-        if jobs is not None and jobs < 1:
-            raise OptionError(f"jobs must be at least 1, got {jobs!r}")
+        if jobs is not None and not 1 <= jobs <= _MOST_JOBS:
+            raise OptionError(f"jobs must be from 1 to {_MOST_JOBS}, got {jobs!r}")
         if compile_memory_mib < 1:
             raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
         self._toolchain = find_toolchain(kernel)
+        if kernel.threads is not None:
+            evaluate(kernel.threads, {**kernel.problem, **self._default}, "threads")  # a wrong name shows at once
         plain = kernel_recipe(self._toolchain, kernel, self._default, Path())
         self._digest = source_digest(kernel, plain.command)
         self._buffers = Buffers(kernel.arguments, kernel.problem)
@@ -355,7 +358,12 @@ class HostRunner:
         )
         if outcome.status is not Status.OK:
             raise RunnerError(f"{what} fails ({outcome.status}): {outcome.detail}")
-        return {number: np.array(self._buffers.result(number)) for number in self._buffers.results}
+        outputs = {number: np.array(self._buffers.result(number)) for number in self._buffers.results}
+        for number, array in outputs.items():
+            if problem := meaningless(array):
+                name = self._buffers.items[number].argument.name
+                raise RunnerError(f"{what} cannot tell what is right: {problem} in array {name!r}")
+        return outputs
 
     def _expected_from_files(self) -> Expected | None:
         """Expected outputs from files, or None; looks for the reference's file too, so that a typo shows at once."""

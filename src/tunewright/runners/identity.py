@@ -121,6 +121,7 @@ def _argument(argument: Argument) -> Mapping[str, object]:
         "role": argument.role.value,
         "init": argument.init.value,
         "seed": argument.seed,
+        "fill": argument.fill,
         "file": argument.file and _file(argument.file),
         "value": argument.value,
     }

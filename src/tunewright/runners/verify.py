@@ -10,7 +10,7 @@ import numpy as np
 from tunewright.kernel.spec import Verification
 from tunewright.runners.arrays import POISONS, Array, Buffers
 
-__all__ = ["Expected"]
+__all__ = ["Expected", "meaningless"]
 
 _BLOCK = 1 << 16
 
@@ -68,6 +68,16 @@ class Expected:
             f"got {_shown(got[first])}, expected {_shown(expected[first])}{allowed}"
         )
         return f"{text}; {unwritten:,} left unwritten" if unwritten else text
+
+
+def meaningless(expected: Array) -> str:
+    """Why nothing can be compared with an array; empty when something can."""
+    flat = expected.reshape(-1)
+    if _untouched(flat, POISONS[flat.dtype.kind]).all():
+        return "nothing was written (does the kernel write it? do its arguments have the right dtype and order?)"
+    if flat.dtype.kind == "f" and np.isnan(flat).all():
+        return "every value is NaN (if the kernel reads it before it writes it, its role is inout)"
+    return ""
 
 
 def _shown(value: object) -> str:

@@ -13,6 +13,8 @@ from tunewright.space import SearchSpace
 __all__ = ["InteractionFeatures"]
 
 _MAX_LEVELS = 32
+_MAX_COLUMNS = 300
+"""Products and columns of values are added as long as there are no more columns than this."""
 
 
 class InteractionFeatures:
@@ -29,9 +31,17 @@ class InteractionFeatures:
         lists = [list(space.parameters.values())[j] for j in free]
         self._free = free
         self._scales = [_scale(values) for values in lists]
-        self._levels = [j for j, values in enumerate(lists) if 2 < len(values) <= _MAX_LEVELS]
         self._curved = [j for j, values in enumerate(lists) if len(values) > 2]
-        self._pairs = np.triu_indices(len(free), 1)
+        room = _MAX_COLUMNS - 1 - len(free) - len(self._curved)
+        left, right = np.triu_indices(len(free), 1)
+        kept = np.unique(np.linspace(0, len(left) - 1, max(min(len(left), room), 0)).astype(int))
+        self._pairs = left[kept], right[kept]
+        room -= len(kept)
+        self._levels: list[int] = []
+        for j, values in enumerate(lists):
+            if 2 < len(values) <= min(_MAX_LEVELS, room):
+                self._levels.append(j)
+                room -= len(values)
         self.columns = self.rows([0]).shape[1]
 
     def rows(self, ids: Sequence[int]) -> npt.NDArray[np.float64]:

@@ -20,8 +20,8 @@ class BayesianRidge:
         self._alpha = 1.0  # precision of the prior over weights
         self._beta = 10.0  # precision of the noise
         self._mean = np.zeros(features)
-        self._basis = np.eye(features)
-        self._scale = np.ones(features)
+        self._basis = np.zeros((features, 0))
+        self._scale = np.ones(0)
 
     def fit(self, rows: _Vector, targets: _Vector, rounds: int = 5) -> None:
         """Condition on all data.
@@ -31,8 +31,10 @@ class BayesianRidge:
             targets: n values, standardised.
             rounds: evidence updates (Bishop, equations 3.92 and 3.95).
         """
-        values, basis = np.linalg.eigh(rows.T @ rows)
-        values = np.maximum(values, 0.0)
+        # The right singular vectors of the rows are the eigenvectors of rows' rows that have weight; with fewer rows
+        # than features there are only so many of them.
+        _, singular, transposed = np.linalg.svd(rows, full_matrices=False)
+        values, basis = singular**2, transposed.T
         projected = basis.T @ (rows.T @ targets)
         energy = float(targets @ targets)
         for _ in range(rounds):
@@ -49,7 +51,9 @@ class BayesianRidge:
 
     def draw(self, normal: _Vector) -> _Vector:
         """One weight vector of the posterior, made of a standard normal vector of the same length."""
-        weights: _Vector = self._mean + self._basis @ (self._scale * normal)
+        inside = self._basis.T @ normal
+        prior = normal / np.sqrt(self._alpha)  # outside the basis the data say nothing
+        weights: _Vector = self._mean + prior + self._basis @ ((self._scale - 1 / np.sqrt(self._alpha)) * inside)
         return weights
 
 
