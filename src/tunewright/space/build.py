@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tunewright.space.constraint import Constraint
     from tunewright.space.parameters import Value
 
-__all__ = ["build", "join_names"]
+__all__ = ["build"]
 
 MAX_CENSUS = 2_000_000
 
@@ -62,11 +62,6 @@ def build(
     return tuple(finished), tuple(groups), tuple(notes)
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Return names as a list for reading."""
-    return ", ".join(names)
-
-
 def _scope(parts: Sequence[Condition], domains: Mapping[str, Domain]) -> tuple[str, ...]:
     if len(parts) == 1:
         return tuple(parts[0].scope)
@@ -77,19 +72,18 @@ def _failure(
     constraint: Constraint, parts: Sequence[Condition], domains: Mapping[str, Domain], met: int
 ) -> tuple[int, str]:
     census = _census(parts, domains)
-    scope = join_names(tuple(constraint.parameters)) or "no parameters"
-    what = "ends in an arithmetic error"
-    if isinstance(constraint.rule, str):
-        what = "divides by zero or overflows" if "**" in constraint.rule else "divides by zero"
+    scope = ", ".join(constraint.parameters) or "no parameters"
+    told = f"constraint {constraint.text!r} {_arithmetic(constraint)}"
     if census is None:
-        return met, (
-            f"constraint {constraint.text!r} {what} for {met} combinations of {scope} that were checked; "
-            "they count as invalid"
-        )
+        return met, f"{told} for {met} combinations of {scope} that were checked; they count as invalid"
     size, _, wrong = census
-    return wrong, (
-        f"constraint {constraint.text!r} {what} for {wrong} of {size} combinations of {scope}; they count as invalid"
-    )
+    return wrong, f"{told} for {wrong} of {size} combinations of {scope}; they count as invalid"
+
+
+def _arithmetic(constraint: Constraint) -> str:
+    if not isinstance(constraint.rule, str):
+        return "ends in an arithmetic error"
+    return "divides by zero or overflows" if "**" in constraint.rule else "divides by zero"
 
 
 def _census(parts: Sequence[Condition], domains: Mapping[str, Domain]) -> tuple[int, int, int] | None:
@@ -113,13 +107,16 @@ def _emptiness(constraints: Sequence[Constraint], parts: Sequence[Condition], do
         if census is None:
             lines.append(f"  {constraint.text}: reads too many combinations to be counted alone")
             continue
-        size, valid, _ = census
+        size, valid, wrong = census
         removed = (size - valid) * (cartesian // size)
-        lines.append(f"  {constraint.text}: alone removes {removed} of {cartesian}")
+        share = f"all {size}" if wrong == size else f"{wrong} of {size}"
+        failing = f"{_arithmetic(constraint)} for {share} combinations" if wrong else ""
+        lines.append(f"  {constraint.text}: alone removes {removed} of {cartesian}" + (failing and f", {failing}"))
         if valid == 0:
-            culprits.append(constraint.text)
+            because = f" (it {failing})" if wrong == size else ""
+            culprits.append(f"{constraint.text!r}{because}")
     if culprits:
-        advice = f"no configuration satisfies {culprits[0]!r}, whatever the others say; correct it or the value lists"
+        advice = f"no configuration satisfies {culprits[0]}, whatever the others say; correct it or the value lists"
     else:
         advice = "each can be satisfied alone, but not all together; relax one or extend the value lists"
     return "\n".join([f"no configuration is left of {cartesian}: {advice}", *lines])

@@ -141,8 +141,12 @@ class FunctionCondition:
         except ArithmeticError:
             return None
         except Exception as error:
+            # A function that fails before it reads a parameter fails for every configuration; the first one stands
+            # for them.
+            shown = config or {name: domain.values[0] for name, domain in self.domains.items()}
             raise ConstraintError(
-                f"constraint {self.text!r} raised {type(error).__name__}: {error} for {show(config)}; "
+                f"constraint {self.text!r} raised {type(error).__name__}: {error} for "
+                f"{show(shown) or 'the empty configuration'}; "
                 f"{self._advice(error)}"
             ) from error
 

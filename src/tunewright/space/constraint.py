@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tunewright.errors import ConstraintError, ParameterError
-from tunewright.space.expression import parse
+from tunewright.space.expression import Expression, parse
 from tunewright.space.parameters import Value, check_name, plain_value
 
 __all__ = ["Constraint", "Rule", "WholeConfiguration", "check_constants", "resolve"]
@@ -78,6 +79,12 @@ class Constraint:
         return self.text
 
 
+_DEFERRED: tuple[tuple[Callable[[object], bool], str], ...] = (
+    (inspect.iscoroutinefunction, "an async function"),
+    (inspect.isasyncgenfunction, "an async generator function"),
+    (inspect.isgeneratorfunction, "a generator function"),
+)
+
 Rule: TypeAlias = str | Function | Constraint
 
 
@@ -96,6 +103,7 @@ def resolve(
         constraint = rule if isinstance(rule, Constraint) else Constraint(rule)
         if isinstance(constraint.rule, str):
             expression = parse(constraint.rule)
+            _check_single(expression)
             for name in expression.names:
                 _check_known(name, constraint.text, parameters, constants)
             names = tuple(name for name in parameters if name in expression.names)
@@ -104,6 +112,7 @@ def resolve(
             for name in constraint.parameters:
                 _check_known(name, constraint.text, parameters, {})
             function = constraint.rule
+            _check_answers(function, constraint.label)
             names = tuple(constraint.parameters)
             if not names and not isinstance(function, WholeConfiguration):
                 names = _argument_names(function, parameters)
@@ -130,6 +139,25 @@ def check_constants(constants: Mapping[str, object], parameters: Mapping[str, tu
             raise ParameterError(f"constant {name!r} has the name of a parameter; rename one of them")
         checked[name] = plain_value(f"constant {name!r}", value)
     return checked
+
+
+def _check_single(expression: Expression) -> None:
+    if isinstance(expression.node, ast.Tuple | ast.List | ast.Set):
+        parts = [ast.unparse(part) for part in expression.node.elts]
+        advice = f"write {' and '.join(parts)!r}, or several constraints" if parts else "write a condition"
+        raise ConstraintError(f"constraint {expression.text!r} is a list of conditions, not one; {advice}")
+
+
+def _check_answers(function: Function, label: str) -> None:
+    """Refuse functions that return an object to be run, which would count as true whatever it is."""
+    plain = function.function if isinstance(function, WholeConfiguration) else function
+    for called in (plain, getattr(plain, "__call__", None)):  # noqa: B004 - an object may have an async __call__
+        for test, kind in _DEFERRED:
+            if test(called):
+                raise ConstraintError(
+                    f"constraint {label!r} is {kind}, whose answer is not there when it returns; "
+                    "write a plain function (def) that returns True or False"
+                )
 
 
 def _check_known(

@@ -19,40 +19,13 @@ MAX_DEPTH = 100
 
 FUNCTIONS = ("abs", "max", "min")
 
+# fmt: off
 ALLOWED: tuple[type[ast.AST], ...] = (
-    ast.BoolOp,
-    ast.And,
-    ast.Or,
-    ast.UnaryOp,
-    ast.Not,
-    ast.USub,
-    ast.UAdd,
-    ast.BinOp,
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.Div,
-    ast.FloorDiv,
-    ast.Mod,
-    ast.Pow,
-    ast.Compare,
-    ast.Eq,
-    ast.NotEq,
-    ast.Lt,
-    ast.LtE,
-    ast.Gt,
-    ast.GtE,
-    ast.In,
-    ast.NotIn,
-    ast.IfExp,
-    ast.Call,
-    ast.Constant,
-    ast.Name,
-    ast.Load,
-    ast.Tuple,
-    ast.List,
-    ast.Set,
+    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
+    ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+    ast.In, ast.NotIn, ast.IfExp, ast.Call, ast.Constant, ast.Name, ast.Load, ast.Tuple, ast.List, ast.Set,
 )
+# fmt: on
 
 ADVICE: dict[type[ast.AST], str] = {
     ast.BitAnd: "'&' is not supported; write 'and'",

@@ -7,7 +7,7 @@ are int64 where the product of the radices allows (`NarrowGroup`), else bytes th
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,47 +24,6 @@ Indices: TypeAlias = npt.NDArray[np.intp]
 
 NARROW = 2**62
 CHUNK = 1 << 20
-
-
-class Group(Protocol):
-    """Parameters that constraints tie together, and their valid rows in lexicographic order."""
-
-    names: tuple[str, ...]
-    radices: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """How many rows are valid."""
-        ...
-
-    @property
-    def cartesian(self) -> int:
-        """How many rows the product of the value lists has."""
-        ...
-
-    def codes(self, rows: Sequence[int] | Indices | slice) -> Codes:
-        """Return the value indices of some rows, one line a row."""
-        ...
-
-    def code_row(self, row: int) -> list[int]:
-        """Return the value indices of one row."""
-        ...
-
-    def find(self, codes: Sequence[int]) -> int:
-        """Return the row with these value indices, or -1."""
-        ...
-
-    def single(self, row: int) -> list[int]:
-        """Return the other rows that differ in exactly one parameter, ascending."""
-        ...
-
-    def step(self, row: int) -> list[int]:
-        """Return the rows reached by moving one parameter to its next valid value up or down, ascending."""
-        ...
-
-    def box(self, row: int) -> list[int]:
-        """Return the rows whose indices all differ by at most one, ascending, the row itself included."""
-        ...
 
 
 def make_group(names: Sequence[str], radices: Sequence[int], columns: Sequence[Codes]) -> Group:
@@ -266,6 +225,10 @@ class WideGroup:
         """Return rows as byte strings; big-endian, so that they sort as the rows do."""
         wide = np.ascontiguousarray(matrix.astype(matrix.dtype.newbyteorder(">")))
         return wide.view(f"S{wide.dtype.itemsize * wide.shape[1]}").ravel()
+
+
+Group: TypeAlias = NarrowGroup | WideGroup
+"""Parameters that constraints tie together, and their valid rows in lexicographic order."""
 
 
 def _strides(radices: Sequence[int]) -> list[int]:

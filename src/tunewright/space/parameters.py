@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -15,64 +16,22 @@ __all__ = ["RESERVED_NAMES", "Value", "check_name", "check_parameters", "code_dt
 
 Value: TypeAlias = bool | int | float | str
 
+MAX_VALUES = 1_000_000
+
 FUNCTION_NAMES = ("abs", "max", "min")
 
-RESULT_NAMES = (
-    "benchmark_time",
-    "compile_time",
-    "energy_j",
-    "framework_time",
-    "grid_size_x",
-    "grid_size_y",
-    "grid_size_z",
-    "objective",
-    "power_w",
-    "runtime_ms",
-    "runtimes_ms",
-    "status",
-    "strategy_time",
-    "time",
-    "times",
-    "timestamp",
-    "verification_time",
+RESULT_NAMES = tuple(
+    """
+    benchmark_time compile_time energy_j framework_time grid_size_x grid_size_y grid_size_z objective power_w
+    runtime_ms runtimes_ms status strategy_time time times timestamp verification_time
+    """.split()  # noqa: SIM905 - easier to read than a list
 )
 
-C_KEYWORDS = (
-    "auto",
-    "bool",
-    "break",
-    "case",
-    "char",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "extern",
-    "float",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
+C_KEYWORDS = tuple(
+    """
+    auto bool break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    """.split()  # noqa: SIM905 - as above
 )
 
 RESERVED_NAMES: tuple[str, ...] = tuple(sorted(FUNCTION_NAMES + RESULT_NAMES))
@@ -111,8 +70,6 @@ def check_parameters(parameters: Mapping[str, Sequence[object]]) -> dict[str, tu
             f"parameters must map names to value lists, got {type(parameters).__name__}; "
             "write for example {'block_size_x': [32, 64]}"
         )
-    if not parameters:
-        raise ParameterError("a search space needs at least one parameter, got none")
     return {check_name(name): _check_values(name, values) for name, values in parameters.items()}
 
 
@@ -161,17 +118,22 @@ def _check_values(name: str, values: object) -> tuple[Value, ...]:
         raise ParameterError(
             f"the values of {name!r} are the single text {values!r}; give a list, for example [{values!r}]"
         )
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise ParameterError(f"the values of {name!r} are an array of shape {values.shape}; give one dimension")
-        values = values.tolist()
-    if not isinstance(values, Sequence):
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ParameterError(f"the values of {name!r} are an array of shape {values.shape}; give one dimension")
+    if not isinstance(values, Sequence | np.ndarray):
         raise ParameterError(
             f"the values of {name!r} are {values!r} of type {type(values).__name__}; give an ordered list of values"
         )
-    if not values:
+    count = _count(values)
+    if count > MAX_VALUES:
+        raise ParameterError(
+            f"parameter {name!r} has {count:,} values, more than {MAX_VALUES:,}; leave some out, or split it into two "
+            "parameters"
+        )
+    if count == 0:
         raise ParameterError(f"the value list of {name!r} is empty, []; give at least one value")
-    plain = tuple(plain_value(f"parameter {name!r}", value) for value in values)
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    plain = tuple(plain_value(f"parameter {name!r}", value) for value in listed)
     seen: dict[Value, Value] = {}
     for value in plain:
         if value in seen:
@@ -181,3 +143,10 @@ def _check_values(name: str, values: object) -> tuple[Value, ...]:
             )
         seen[value] = value
     return plain
+
+
+def _count(values: Sequence[object] | np.ndarray) -> int:
+    try:
+        return len(values)
+    except OverflowError:  # a range beyond a machine word
+        return sys.maxsize

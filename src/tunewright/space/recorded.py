@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +11,13 @@ import numpy.typing as npt
 from tunewright.errors import EmptySpaceError, SpaceError
 from tunewright.space.parameters import Value, code_dtype, show
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+__all__ = ["Row", "code_columns"]
 
-__all__ = ["code_columns"]
+Row: TypeAlias = Sequence[object] | Mapping[str, object]
 
 
 def code_columns(
-    parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Sequence[object]] | npt.NDArray[np.integer]
+    parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Row] | npt.NDArray[np.integer]
 ) -> list[npt.NDArray[np.integer]]:
     """Return one column of value indices a parameter, checked.
 
@@ -25,6 +25,8 @@ def code_columns(
         SpaceError: a row of the wrong length, with a value that is not listed, or given twice.
         EmptySpaceError: no rows.
     """
+    if isinstance(rows, str | Mapping) or not isinstance(rows, Sequence | np.ndarray):
+        raise SpaceError(f"the configurations are {rows!r}; give a list of rows, each a tuple or a mapping")
     if len(rows) == 0:
         raise EmptySpaceError("no configuration is left: the list of configurations is empty; give at least one")
     matrix = _checked_codes(parameters, rows) if isinstance(rows, np.ndarray) else _coded(parameters, rows)
@@ -51,15 +53,12 @@ def _checked_codes(
     return codes
 
 
-def _coded(parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Sequence[object]]) -> npt.NDArray[np.integer]:
-    for number, row in enumerate(rows):
-        if len(row) != len(parameters):
-            raise SpaceError(
-                f"configuration {number} has {len(row)} values, {tuple(row)!r}; the parameters "
-                f"are {', '.join(parameters)}"
-            )
+def _coded(parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Row]) -> npt.NDArray[np.integer]:
+    if not parameters:
+        return np.zeros((len(rows), 0), dtype=np.int32)
+    table = [_values(parameters, number, row) for number, row in enumerate(rows)]
     columns = []
-    for (name, values), column in zip(parameters.items(), zip(*rows, strict=True), strict=True):
+    for (name, values), column in zip(parameters.items(), zip(*table, strict=True), strict=True):
         lookup: dict[object, int] = {value: code for code, value in enumerate(values)}
         try:
             columns.append([lookup[value] for value in column])
@@ -69,3 +68,17 @@ def _coded(parameters: Mapping[str, tuple[Value, ...]], rows: Sequence[Sequence[
                 f"{name} = {wrong!r} is not one of its values {', '.join(map(repr, values))}; add it to the list"
             ) from error
     return np.array(columns, dtype=np.int32).T
+
+
+def _values(parameters: Mapping[str, tuple[Value, ...]], number: int, row: Row) -> Sequence[object]:
+    """Return a row's values in the order of the parameters."""
+    known = f"the parameters are {', '.join(parameters)}"
+    if isinstance(row, Mapping):
+        if row.keys() != parameters.keys():
+            raise SpaceError(f"configuration {number} names {', '.join(map(str, row)) or 'nothing'}; {known}")
+        return [row[name] for name in parameters]
+    if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray):
+        raise SpaceError(f"configuration {number} is {row!r}; give a tuple of values or a mapping; {known}")
+    if len(row) != len(parameters):
+        raise SpaceError(f"configuration {number} has {len(row)} values, {tuple(row)!r}; {known}")
+    return row

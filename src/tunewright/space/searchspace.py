@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import random
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,13 +26,13 @@ from tunewright.space.factors import Factors
 from tunewright.space.group import make_group
 from tunewright.space.identity import Difference, compare, digest
 from tunewright.space.parameters import Value, check_parameters, show
-from tunewright.space.recorded import code_columns
+from tunewright.space.recorded import Row, code_columns
 from tunewright.space.spread import spread
 from tunewright.space.storage import Parts, as_text, read, write
 from tunewright.space.view import distances, features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["GroupInfo", "SearchSpace"]
 
@@ -99,23 +101,24 @@ class SearchSpace:
     def from_configurations(
         cls,
         parameters: Mapping[str, Sequence[object]],
-        rows: Sequence[Sequence[object]] | npt.NDArray[np.integer],
+        rows: Sequence[Row] | npt.NDArray[np.integer],
     ) -> SearchSpace:
         """Return the space whose valid configurations are the given ones, as recorded files list them.
 
         Args:
             parameters: names and ordered value lists.
-            rows: tuples of values in the order of the parameters, or an integer array (rows x parameters)
-                of value indices. Ids follow the lexicographic order of value indices, not the order of the
-                rows.
+            rows: tuples of values in the order of the parameters, mappings of names to values, or an integer
+                array (rows x parameters) of value indices. Ids follow the lexicographic order of value
+                indices, not the order of the rows.
 
         Raises:
-            SpaceError: a row of the wrong length, with a value that is not listed, or given twice.
+            SpaceError: a row of the wrong length, with other names, with a value that is not listed, or given
+                twice.
         """
         values = check_parameters(parameters)
         columns = code_columns(values, rows)
-        group = make_group(tuple(values), [len(v) for v in values.values()], columns)
-        return cls._from_parts(Parts(values, (), {}, (group,), ()))
+        groups = (make_group(tuple(values), [len(v) for v in values.values()], columns),) if values else ()
+        return cls._from_parts(Parts(values, (), {}, groups, ()))
 
     # What the space is.
 
@@ -178,7 +181,8 @@ class SearchSpace:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"SearchSpace({self.size} of {self.cartesian} configurations of {', '.join(self._values)})"
+        names = ", ".join(self._values) or "no parameters"
+        return f"SearchSpace({self.size} of {self.cartesian} configurations of {names})"
 
     def __reduce__(self) -> tuple[Callable[[Parts], SearchSpace], tuple[Parts]]:
         constraints = tuple(as_text(constraint) for constraint in self._constraints)
@@ -298,11 +302,15 @@ class SearchSpace:
         The same for the same state of the generator; without one, always the same.
 
         Raises:
-            OptionError: n below 0.
+            OptionError: n below 0, or no whole number.
         """
-        if n < 0:
+        try:
+            count = operator.index(n)
+        except TypeError as error:
+            raise OptionError(f"cannot spread {n!r} configurations; give a whole number") from error
+        if count < 0:
             raise OptionError(f"cannot spread {n} configurations; give 0 or more")
-        return spread(self, n, rng or random.Random(0))
+        return spread(self, count, rng or random.Random(0))
 
     def fix(self, /, **values: object) -> SearchSpace:
         """Return the space with some parameters pinned to one value each.
@@ -354,7 +362,7 @@ class SearchSpace:
             boxed = np.empty(len(values), dtype=object)
             boxed[:] = values
             columns.append(boxed[codes].tolist())
-        return list(zip(*columns, strict=True))
+        return list(zip(*columns, strict=True)) if columns else [()]
 
     @cached_property
     def numeric(self) -> npt.NDArray[np.float64]:
@@ -428,10 +436,14 @@ class SearchSpace:
             return None
 
     def _check_names(self, config: Mapping[str, object]) -> None:
+        if not isinstance(config, Mapping):
+            raise SpaceError(f"a configuration maps parameter names to values; {config!r} does not")
         if config.keys() == self._values.keys():
             return
         missing = [name for name in self._values if name not in config]
         unknown = [name for name in config if name not in self._values]
         parts = [f"lacks {', '.join(missing)}"] if missing else []
         parts += [f"has unknown parameters {', '.join(map(str, unknown))}"] if unknown else []
-        raise SpaceError(f"the configuration {' and '.join(parts)}; the parameters are {', '.join(self._values)}")
+        raise SpaceError(
+            f"the configuration {' and '.join(parts)}; the parameters are {', '.join(self._values) or 'none'}"
+        )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tunewright.space.view import unit_tables
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping, Sequence
 
-    from tunewright.space.parameters import Value
+    from tunewright.space.searchspace import SearchSpace
 
 __all__ = ["spread"]
 
@@ -23,23 +21,13 @@ MIN_CANDIDATES = 1_000
 MAX_CANDIDATES = 20_000
 
 
-class _Space(Protocol):
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def parameters(self) -> Mapping[str, tuple[Value, ...]]: ...
-
-    def sample(self, rng: random.Random) -> int: ...
-
-    def codes_of(self, ids: Sequence[int]) -> npt.NDArray[np.int32]: ...
-
-
-def spread(space: _Space, n: int, rng: random.Random) -> list[int]:
+def spread(space: SearchSpace, n: int, rng: random.Random) -> list[int]:
     """Return n distinct ids: greedy maximin over random candidates, the first one at random.
 
     Beyond what that can afford, one random id from each of n equal stretches of the numbering.
     """
+    if n == 0:
+        return []
     if n >= space.size:
         return list(range(space.size))
     if n > MAX_CANDIDATES // 2:
@@ -60,7 +48,7 @@ def spread(space: _Space, n: int, rng: random.Random) -> list[int]:
     return [candidates[number] for number in chosen]
 
 
-def _candidates(space: _Space, count: int, rng: random.Random) -> list[int]:
+def _candidates(space: SearchSpace, count: int, rng: random.Random) -> list[int]:
     """Return distinct random ids, in random order."""
     if count * 2 >= space.size:
         ids = list(range(space.size))

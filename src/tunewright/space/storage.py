@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,26 +84,15 @@ def read(path: Path) -> Parts:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
-            if header["format"] != FORMAT or header["version"] != VERSION:
-                raise SpaceError(
-                    f"{path}: version {header['version']!r} of a search space cannot be read by this release"
-                )
-            return _parts(header, archive)
+            if header["format"] == FORMAT and header["version"] == VERSION:
+                return _parts(header, archive)
     except OSError as error:
         raise SpaceError(f"{path}: the search space cannot be read: {error}") from error
-    except (
-        KeyError,
-        ValueError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except Exception as error:  # zipfile, zlib, struct, json and numpy each have their own for damaged bytes
         raise SpaceError(
             f"{path}: this is no search space that SearchSpace.save wrote, or it is damaged ({error}); build it again"
         ) from error
+    raise SpaceError(f"{path}: version {header['version']!r} of a search space cannot be read by this release")
 
 
 def _parts(header: Mapping[str, Any], archive: Mapping[str, Any]) -> Parts:
@@ -114,7 +101,13 @@ def _parts(header: Mapping[str, Any], archive: Mapping[str, Any]) -> Parts:
     for number, names in enumerate(header["groups"]):
         codes = archive[f"group_{number}"]
         radices = [len(parameters[name]) for name in names]
-        if codes.ndim != 2 or codes.shape[1] != len(names) or not len(codes) or (codes.max(axis=0) >= radices).any():
+        if (
+            codes.dtype.kind != "u"
+            or codes.ndim != 2
+            or codes.shape[1] != len(names)
+            or not len(codes)
+            or (codes.max(axis=0) >= radices).any()
+        ):
             raise ValueError(f"rows of {', '.join(names)}")
         groups.append(make_group(names, radices, list(codes.T)))
     if sorted(name for group in groups for name in group.names) != sorted(parameters):

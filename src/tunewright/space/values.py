@@ -99,8 +99,8 @@ class _Interpreter:
             raise OversizeError("it takes too long to compute; write the list out")
 
     def bounded(self, value: Any) -> Any:
-        if isinstance(value, list | tuple | str) and len(value) > MAX_ELEMENTS:
-            raise OversizeError(f"it has more than {MAX_ELEMENTS} elements")
+        if isinstance(value, list | tuple | str):
+            _check_size(value)
         if isinstance(value, list | tuple):
             self.spend(len(value))
         return value
@@ -112,7 +112,7 @@ class _Interpreter:
                 result += self.listed(self.evaluate(node.value, scope))
             else:
                 result.append(self.evaluate(node, scope))
-            self.bounded(result[:0] if len(result) <= MAX_ELEMENTS else result)
+            _check_size(result)
         return result
 
     def junction(self, conjunction: bool, nodes: Sequence[ast.expr], scope: Scope) -> Any:
@@ -141,7 +141,7 @@ class _Interpreter:
     def call(self, name: str, args: Sequence[ast.expr], scope: Scope) -> Any:
         if name == "range":
             result = range(*[self.evaluate(argument, scope) for argument in args])
-            self.listed_size(result)
+            _check_size(result)
             return result
         if name == "list" and len(args) == 1:
             [argument] = args
@@ -154,12 +154,6 @@ class _Interpreter:
             return SIMPLE_CALLS[name](*values)
         raise ValueError(f"{name!r} cannot be called; the functions are list, range, {', '.join(SIMPLE_CALLS)}")
 
-    def listed_size(self, value: range) -> None:
-        # len() of a range is limited to a machine word; the slice is empty exactly where the range is short
-        # enough.
-        if value[MAX_ELEMENTS:]:
-            raise OversizeError(f"it has more than {MAX_ELEMENTS} elements")
-
     def listed(self, value: Any) -> list[Any]:
         if not isinstance(value, list | tuple | range | str):
             raise TypeError(f"{value!r} is no list")
@@ -170,8 +164,7 @@ class _Interpreter:
         result: list[Any] = []
         for inner in self.loops(generators, dict(scope)):
             result.append(self.evaluate(element, inner))
-            if len(result) > MAX_ELEMENTS:
-                raise OversizeError(f"it has more than {MAX_ELEMENTS} elements")
+            _check_size(result)
         return result
 
     def loops(self, generators: Sequence[ast.comprehension], scope: dict[str, Any]) -> Iterator[Scope]:
@@ -196,6 +189,12 @@ def _bind(target: ast.expr, item: Any) -> dict[str, Any]:
                 bound.update(_bind(element, part))
             return bound
     raise ValueError(f"the loop variable {ast.unparse(target)!r} is not supported; use a plain name")
+
+
+def _check_size(values: Sequence[Any]) -> None:
+    # len() of a range is limited to a machine word; the slice is empty exactly where there are few enough.
+    if values[MAX_ELEMENTS:]:
+        raise OversizeError(f"it has more than {MAX_ELEMENTS} elements")
 
 
 def _check_depth(root: ast.expr) -> None:
