@@ -8,8 +8,8 @@ import pytest
 
 from tunewright.errors import RecordError
 from tunewright.measure import Status
-from tunewright.records import source as reader
 from tunewright.records import read_cache
+from tunewright.records import source as reader
 from tunewright.space import read_t1_space
 
 

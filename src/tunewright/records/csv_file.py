@@ -55,7 +55,9 @@ class _Table:
 
 
 def recognises(source: Source) -> bool:
-    """Is it text whose first line has columns?"""
+    """Is it text, no JSON, whose first line has columns?"""
+    if source.json is not None:
+        return False
     first = source.text[:100_000].partition("\n")[0]
     return first.startswith(_MARK) or "," in first
 

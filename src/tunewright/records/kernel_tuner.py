@@ -93,7 +93,7 @@ def read(source: Source, hints: Hints) -> Draft:
     header = read_header(data.get(KEY), source.file)
     parameters = {name: distinct(lists[name], name, source.notes) for name in names}
     objective, key = _objective(data, rows, header, source, hints)
-    reader = _RowReader(source, parameters, key, header is not None and header.derived_time)
+    reader = _RowReader(source, parameters, key, header)
     kept: list[tuple[Value, ...]] = []
     measurements: list[Measurement] = []
     for row_key, row in rows.items():
@@ -151,12 +151,13 @@ class _RowReader:
     """Turns the rows of one file into configurations and measurements."""
 
     def __init__(
-        self, source: Source, parameters: Mapping[str, Sequence[Value]], objective_key: str, derived_time: bool
+        self, source: Source, parameters: Mapping[str, Sequence[Value]], objective_key: str, header: Header | None
     ) -> None:
         self._notes = source.notes
         self._parameters = {name: set(values) for name, values in parameters.items()}
         self._key = objective_key
-        self._skip_time = derived_time
+        self._own = header is not None
+        self._skip_time = header is not None and header.derived_time
         self._names: dict[str, str] = {}
         self._rows = self._worked = 0
         self._seen: dict[str, tuple[int, str]] = {}
@@ -181,8 +182,12 @@ class _RowReader:
         samples = samples_ms(row.get("times"), 0, notes, where)
         metrics = self._metrics(row, where)
         value = row.get(self._key, row.get("time"))
+        if type(row.get("time")) is str:
+            value = row["time"]  # a failure, whatever figures the row has
         found = number(value)
         if found is None and self._key not in row and "time" not in row:
+            if self._own:
+                return measured(samples, seconds, metrics, row, notes, where)
             if not samples:
                 raise KeyError(self._key)
             notes.add(REPAIRED, "no time recorded; the mean of the samples is used", where)
@@ -323,7 +328,8 @@ def _row(measurement: Measurement, reduce: Objective | None, key: str) -> dict[s
         del metrics["timestamp_s"]
     row.update({FOREIGN.get(name, name): value for name, value in metrics.items() if number(value) is not None})
     if measurement.status is not Status.OK:
-        row[key] = row["time"] = failure
+        row["time"] = failure
+        row.setdefault(key, failure)
     elif reduce is not None and measurement.runtimes_ms:
         row["time"] = reduce.value(measurement)
     if measurement.runtimes_ms:

@@ -58,9 +58,10 @@ def shifted(value: object, digits: int) -> float | None:
     >>> shifted(NumberText("17188.25"), -3)
     17.18825
     """
-    plain = number(value)
-    if plain is None or digits == 0:
-        return plain
+    if digits == 0 or not isinstance(value, NumberText):
+        plain = number(value)
+        if plain is None or digits == 0:
+            return plain
     try:
         found = float(_moved(value if isinstance(value, str) else repr(value), digits))
     except ValueError:  # an exponent of thousands of digits

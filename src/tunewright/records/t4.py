@@ -165,7 +165,7 @@ def _measurement(
     if invalidity not in _STATUS:
         raise ValueError(f"invalidity {invalidity!r} is none of {', '.join(_STATUS)}")
     status = status_named(result.get("status"), _STATUS[invalidity])
-    if status is Status.OK and metric not in metrics and not samples:
+    if status is Status.OK and header is None and metric not in metrics and not samples:
         notes.add(REPAIRED, f"a correct result without {metric}; taken as failed", where)
         return Measurement(Status.LAUNCH_ERROR, samples, *seconds, metrics, f"no {metric} recorded")
     if header is not None and header.derived_time:
