@@ -135,7 +135,7 @@ def tune(
             except (KeyboardInterrupt, RunnerError) as error:
                 outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
                 notes = (*notes, f"the leaders were not measured again: {str(error) or 'interrupted'}")
-        notes = (*notes, *_default_note(outcome.trials, default))
+        notes = (*notes, *_default_note(outcome.trials, default), *runner.remarks)
         if history is not None:
             notes = (*notes, *history.end(outcome.stopped, decision, notes))
         return _run(runner.task, space, name, seed, outcome, decision, notes)

@@ -46,6 +46,7 @@ def run_data(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> di
         "seconds": run.clock_s,
         "counts": {status.value: count for status, count in run.counts.items()},
         "failures": _failures(run, space),
+        "accounting": _accounting(run, space),
         "notes": list(run.notes),
         "configuration": None if best is None else space.config(best.id),
         "median": None if best is None else sign * best.cost,
@@ -74,6 +75,9 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> li
         *(line for row in data["failures"] for line in _failure_lines(row)),
     ]
     if data["configuration"] is None:
+        shared = _shared_by_failures(run, space)
+        if shared:
+            lines.append(f"all that failed have {configuration_text(shared)}")
         return [*lines, "no configuration works", *(f"note: {note}" for note in run.notes)]
     lines.append(f"best     {configuration_text(data['configuration'])}")
     lines.append(f"         {_amount(data['median'], data['interval'])} {unit}")
@@ -95,6 +99,26 @@ def _amount(median: float, interval: list[float] | None) -> str:
     if interval is None:
         return f"{median:.4g}"
     return f"{median:.4g} (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
+
+
+def _accounting(run: TuningRun, space: SearchSpace) -> dict[str, Any]:
+    """Where every combination of values went: the parts add up to the total."""
+    failed = {status.value: count for status, count in run.counts.items() if status is not Status.OK}
+    return {
+        "total": space.cartesian,
+        "excluded_by_constraints": space.cartesian - space.size,
+        "measured": run.counts.get(Status.OK, 0),
+        "failed": failed,
+        "not_reached": space.size - len(run.trials),
+    }
+
+
+def _shared_by_failures(run: TuningRun, space: SearchSpace) -> dict[str, object]:
+    """The values that all failures have in common, where there are several."""
+    failed = [space.config(trial.id) for trial in run.trials if trial.measurement.status is not Status.OK]
+    if len(failed) < 2:
+        return {}
+    return {name: value for name, value in failed[0].items() if all(other[name] == value for other in failed)}
 
 
 def _failure_lines(row: Mapping[str, Any]) -> list[str]:

@@ -260,6 +260,8 @@ def load_array(path: os.PathLike[str], buffer: Buffer, key: str) -> Array:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise SpecificationError(f"cannot read an array from {os.fspath(path)!r}: {error}", key=key) from error
+    if isinstance(array, np.ndarray) and array.dtype.kind == buffer.dtype.kind == "f":
+        array = array.astype(buffer.dtype)  # of the wider type only the narrower's digits can be compared
     if not isinstance(array, np.ndarray) or array.shape != buffer.shape or array.dtype != buffer.dtype:
         found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else "no array"
         raise SpecificationError(f"{os.fspath(path)!r} holds {found}; {buffer.dtype} {buffer.shape} is needed", key=key)

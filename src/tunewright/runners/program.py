@@ -80,6 +80,11 @@ class ProgramRunner:
             },
         )
 
+    @property
+    def remarks(self) -> list[str]:
+        """Nothing to remark: the program answers for its results."""
+        return []
+
     def prepare(self, ids: Sequence[int]) -> None:
         """Nothing to prepare."""
 

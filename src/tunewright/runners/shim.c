@@ -38,7 +38,7 @@ enum { /* slots of the job */
 enum { /* columns of an argument's row */
     A_KIND, A_BYTES, A_FROM, A_TO, A_POISON, A_POISON_AGAIN, A_COLUMNS
 };
-enum { TEXT_AT = 512, TEXT_BYTES = 512, SAMPLES_AT = 1024, MAX_ARGS = 64, MAX_CALLS = 4096 };
+enum { TEXT_AT = 512, TEXT_BYTES = 512, SAMPLES_AT = 1024, MAX_ARGS = 64, MAX_CALLS = 4096, SINGLE_CALLS = 16 };
 #define CANARY 0xC5
 
 struct region {
@@ -244,6 +244,22 @@ static int as_verified(int n, const int64_t (*rows)[A_COLUMNS], const unsigned c
     return 1;
 }
 
+/* Compare the results of the last call; where a bit differs from the verified ones the controller decides. */
+static int still_right(const int64_t *job, const int64_t (*rows)[A_COLUMNS], unsigned char *output)
+{
+    int n = (int)job[J_ARGS];
+    int64_t stage = page[P_STAGE];
+    if (as_verified(n, rows, output))
+        return 1;
+    page[P_STAGE] = S_COPYING;
+    hand_over(n, rows, output);
+    page[P_STAGE] = S_WAITING;
+    if (tell((int)job[J_CHANNEL], 'C') != 'T')
+        return 0;
+    page[P_STAGE] = stage;
+    return 1;
+}
+
 /* Put a sample where it belongs among n sorted ones; then half the width of the 95 % interval of the median, from
    order statistics and the normal approximation of their ranks, as a share of the median. */
 static double uncertainty(double *sorted, int64_t n, double sample)
@@ -287,6 +303,12 @@ static void time_kernel(const int64_t *job, const int64_t (*rows)[A_COLUMNS], vo
         calls *= 2;
     }
     page[P_CALLS] = calls;
+    for (int i = 0; calls > 1 && i < SINGLE_CALLS; i++) { /* samples of many calls show the last one's results only */
+        restore(n, rows, pristine, 1);
+        tw_call(entry, arguments);
+        if (!still_right(job, rows, output))
+            return;
+    }
 
     page[P_STAGE] = S_TIMING;
     int64_t begin = clock_ns(CLOCK_MONOTONIC);
@@ -301,16 +323,10 @@ static void time_kernel(const int64_t *job, const int64_t (*rows)[A_COLUMNS], vo
         wall[s] = (double)(end - start) / (double)calls;
         cpu[s] = (double)(cpu_end - cpu_start) / (double)calls;
         page[P_SAMPLES] = s + 1;
-        if (!as_verified(n, rows, output)) {
-            page[P_STAGE] = S_COPYING;
-            hand_over(n, rows, output);
-            int64_t shown = clock_ns(CLOCK_MONOTONIC);
-            page[P_STAGE] = S_WAITING;
-            if (tell((int)job[J_CHANNEL], 'C') != 'T')
-                return;
-            begin += clock_ns(CLOCK_MONOTONIC) - shown; /* looking at it is not sampling */
-            page[P_STAGE] = S_TIMING;
-        }
+        int64_t shown = clock_ns(CLOCK_MONOTONIC);
+        if (!still_right(job, rows, output))
+            return;
+        begin += clock_ns(CLOCK_MONOTONIC) - shown; /* looking at it is not sampling */
         if (job[J_CUT_NS] && wall[s] > (double)job[J_CUT_NS]) {
             page[P_CUT] = 1;
             break;

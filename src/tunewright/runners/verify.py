@@ -24,6 +24,16 @@ class Expected:
         self._outputs = {number: array.reshape(-1) for number, array in outputs.items()}
         self._bounds = {n: _tolerance(array, buffers.longest, verification) for n, array in outputs.items()}
 
+    @property
+    def weak(self) -> str:
+        """Which array would pass if it held nothing but zeros; empty if none would."""
+        for number, expected in self._outputs.items():
+            rtol, atol = self._bounds[number]
+            zeros = np.zeros_like(expected)
+            if expected.any() and not _wrong(zeros, expected, rtol, atol, POISONS[expected.dtype.kind]).any():
+                return self._buffers.items[number].argument.name
+        return ""
+
     def difference(self) -> str:
         """What is wrong with the results of the last run; empty when they are right."""
         for number in self._outputs:

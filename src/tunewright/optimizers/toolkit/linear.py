@@ -31,10 +31,7 @@ class BayesianRidge:
             targets: n values, standardised.
             rounds: evidence updates (Bishop, equations 3.92 and 3.95).
         """
-        # The right singular vectors of the rows are the eigenvectors of rows' rows that have weight; with fewer rows
-        # than features there are only so many of them.
-        _, singular, transposed = np.linalg.svd(rows, full_matrices=False)
-        values, basis = singular**2, transposed.T
+        values, basis = _eigen(rows)
         projected = basis.T @ (rows.T @ targets)
         energy = float(targets @ targets)
         for _ in range(rounds):
@@ -55,6 +52,19 @@ class BayesianRidge:
         prior = normal / np.sqrt(self._alpha)  # outside the basis the data say nothing
         weights: _Vector = self._mean + prior + self._basis @ ((self._scale - 1 / np.sqrt(self._alpha)) * inside)
         return weights
+
+
+def _eigen(rows: _Vector) -> tuple[_Vector, _Vector]:
+    """Eigenvalues above zero, and their vectors, of rows' rows; by way of the smaller of its two products.
+
+    A singular value decomposition of the rows would say the same, but now and then does not converge.
+    """
+    if len(rows) >= rows.shape[1]:
+        values, basis = np.linalg.eigh(rows.T @ rows)
+        return np.maximum(values, 0.0), basis
+    values, left = np.linalg.eigh(rows @ rows.T)
+    kept = values > 1e-10 * values[-1]
+    return values[kept], rows.T @ left[:, kept] / np.sqrt(values[kept])
 
 
 def _within(precision: float) -> float:
