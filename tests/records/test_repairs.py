@@ -10,7 +10,15 @@ import pytest
 
 from tunewright.errors import OptionError, RecordError, TunewrightError
 from tunewright.measure import Objective, Status, Task
-from tunewright.records import PartialRecord, RecordedSpace, read_record, repairs, suspicions, write_record
+from tunewright.records import (
+    PartialRecord,
+    RecordedSpace,
+    inspect_against,
+    read_record,
+    repairs,
+    suspicions,
+    write_record,
+)
 from tunewright.records import difference as task_difference
 from tunewright.space import SearchSpace
 
@@ -288,3 +296,46 @@ def test_a_t1_file_shows_which_rows_are_missing(tmp_path: Path) -> None:
     other = cache(tmp_path, tune_params_keys=["z"], tune_params={"z": [1, 2]}, cache={"1": {"z": 1, "time": 1.0}})
     with pytest.raises(RecordError, match="different parameters"):
         read_record(other, t1=t1)
+
+
+def test_times_a_power_of_ten_from_those_of_a_twin_are_flagged(tmp_path: Path) -> None:
+    one = read_record(cache(tmp_path, row(1, 1), row(2, 1)))
+    assert inspect_against(one, read_record(cache(tmp_path, row(1, 1, time=4.0), row(2, 1)))) == ()
+    other = read_record(cache(tmp_path, row(1, 1, time=500), row(2, 1, time=600), row(2, 2)))
+    [text] = inspect_against(one, other)
+    assert "times are 0.00133 times those of k/D for the same work (median of 2 configurations)" in text
+    larger = read_record(cache(tmp_path, row(1, 1, time=500), row(2, 1, time=600), problem_size=1024 * 512))
+    assert inspect_against(one, larger) == ()
+    with pytest.raises(RecordError, match="no working configuration in common"):
+        inspect_against(one, read_record(cache(tmp_path, row(2, 2))))
+
+
+@pytest.mark.parametrize("depth", [50, 200, 300, 400, 600, 900, 5000])
+@pytest.mark.parametrize("place", ["value", "samples", "header", "list"])
+def test_deep_nesting_is_read_or_refused(tmp_path: Path, depth: int, place: str) -> None:
+    deep = "[" * depth + "]" * depth
+    text = json.dumps({**HEAD, "tunewright": "HEADER", "cache": {"k": {**row(1, 1), "times": "TIMES", "x": "VALUE"}}})
+    parts = {"value": '"VALUE"', "samples": '"TIMES"', "header": '"HEADER"', "list": '"VALUE"'}
+    text = text.replace("[1, 2]", f"[1, 2, {deep}]", 1) if place == "list" else text
+    text = text.replace(parts[place], f'{{"a": {deep}}}' if place == "header" else deep)
+    path = tmp_path / "cache.json"
+    path.write_text(text.replace('"HEADER"', "null").replace('"TIMES"', "[0.5]").replace('"VALUE"', "1"))
+    try:
+        record = read_record(path)
+    except RecordError as error:
+        refused = str(error)
+    else:
+        refused = ""
+        assert len(record.rows) == 1
+    assert not refused or str(path) in refused
+
+
+def test_half_characters_are_shown_as_codes_and_not_written_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "cache.json"
+    path.write_text(OPENED + '"1,1":{"x":1,"y":1,"time":0.5,"extra\\ud800":"text"}}}')
+    record = read_record(path)
+    assert any("extra\\ud800" in note for note in record.notes)
+    broken = replace(record.rows[0], detail="\ud800")
+    assert isinstance(record, RecordedSpace)
+    with pytest.raises(RecordError, match="half a character"):
+        write_record(tmp_path / "a.csv", replace(record, measurements=(broken,)))

@@ -8,28 +8,33 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tunewright.cli.load import add_hint_options, read_hinted
 from tunewright.cli.options import print_json
 from tunewright.measure import Measurement, Status
-from tunewright.records import PartialRecord, format_of, repairs, suspicions
+from tunewright.records import PartialRecord, format_of, inspect_against, repairs, suspicions, unit_of
 
 __all__ = ["add_arguments", "run"]
-
-_UNITS = {"_per_s": "a second", "_per_j": "a joule", "_ms": "ms", "_s": "s", "_j": "J", "_w": "W", "_mhz": "MHz"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("file", metavar="FILE", help="a recording of any format")
     parser.add_argument("--json", action="store_true", help="print one JSON object to standard output")
+    parser.add_argument(
+        "--against", metavar="OTHER", help="a recording of the same kernel whose times should be of the same size"
+    )
     add_hint_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     record = read_hinted(options.file, options)
+    if options.against is not None:
+        other = read_hinted(options.against, options)
+        record = replace(record, notes=(*record.notes, *inspect_against(record, other)))
     known = {
         *(f"repaired: {text}" for text in repairs(record)),
         *(f"suspicious: {text}" for text in suspicions(record)),
@@ -43,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         "complete": not isinstance(record, PartialRecord),
         "statuses": {status.value: count for status, count in _statuses(record.rows.values())},
         "objective": record.objective.metric,
-        "unit": _unit(record.objective.metric),
+        "unit": unit_of(record.objective.metric),
         "goal": record.objective.goal,
         "repairs": list(repairs(record)),
         "suspicions": list(suspicions(record)),
@@ -58,11 +63,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _statuses(rows: Iterable[Measurement]) -> list[tuple[Status, int]]:
     return Counter(measurement.status for measurement in rows).most_common()
-
-
-def _unit(metric: str) -> str | None:
-    """The unit that a metric's name ends in; None where it has none."""
-    return next((unit for end, unit in _UNITS.items() if metric.endswith(end)), None)
 
 
 def _show(data: dict[str, Any]) -> None:

@@ -136,7 +136,7 @@ def assemble(draft: Draft, hints: Hints, notes: Notes, file: Path) -> RecordedSp
             return _in_space(draft, read_t1_space(hints.t1).fix(**hints.fix), notes)
         if header is not None and not header.complete:
             space = SearchSpace(header.parameters, header.constraints, constants=header.constants)
-            rows, _ = _rows_in(draft, space, notes)
+            rows = _rows_in(draft, space, notes)
             return PartialRecord(draft.task, space, rows, draft.objective, notes.texts())
         return _alone(draft, notes)
     except SpaceError as error:
@@ -172,9 +172,7 @@ def _last_of_each(draft: Draft, notes: Notes) -> npt.NDArray[np.intp]:
 
 def _in_space(draft: Draft, space: SearchSpace, notes: Notes) -> RecordedSpace | PartialRecord:
     """The record in a space with known constraints."""
-    rows, strays = _rows_in(draft, space, notes)
-    for stray in strays:
-        notes.add(SUSPICIOUS, "a row breaks the constraints and was left out", stray)
+    rows = _rows_in(draft, space, notes)
     if len(rows) == space.size:
         ordered = tuple(rows[i] for i in range(space.size))
         return RecordedSpace(draft.task, space, ordered, draft.objective, notes.texts())
@@ -182,8 +180,8 @@ def _in_space(draft: Draft, space: SearchSpace, notes: Notes) -> RecordedSpace |
     return PartialRecord(draft.task, space, rows, draft.objective, notes.texts())
 
 
-def _rows_in(draft: Draft, space: SearchSpace, notes: Notes) -> tuple[dict[int, Measurement], list[str]]:
-    """The rows by their ids in a space, and the configurations that it does not have."""
+def _rows_in(draft: Draft, space: SearchSpace, notes: Notes) -> dict[int, Measurement]:
+    """The rows by their ids in a space; configurations that it does not have are noted."""
     single = {name: values[0] for name, values in space.parameters.items() if len(values) == 1}
     extra = [n for n, values in draft.parameters.items() if n not in space.parameters and len(values) > 1]
     lacking = [name for name in space.names if name not in draft.parameters and name not in single]
@@ -195,12 +193,11 @@ def _rows_in(draft: Draft, space: SearchSpace, notes: Notes) -> tuple[dict[int, 
     names, lists = list(draft.parameters), list(draft.parameters.values())
     positions = _last_of_each(draft, notes)
     rows: dict[int, Measurement] = {}
-    strays: list[str] = []
     for position, codes in zip(positions.tolist(), draft.codes[positions].tolist(), strict=True):
         own: dict[str, Any] = {n: v[c] for n, v, c in zip(names, lists, codes, strict=True) if n in space.parameters}
         i = space.find({**single, **own})
         if i is None:
-            strays.append(str(own))
+            notes.add(SUSPICIOUS, "a row breaks the constraints and was left out", str(own))
         else:
             rows[i] = draft.measurements[position]
-    return rows, strays
+    return rows

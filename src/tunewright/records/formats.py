@@ -144,7 +144,10 @@ def _read(path: str | Path, hints: Hints) -> tuple[str, RecordedSpace | PartialR
         kept = tuple(note for note in record.notes if not note.startswith(f"{SUSPICIOUS}: "))
         return RECORDING, replace(record, notes=(*kept, *inspect(record)))
     chosen = _recognised(source)
-    record = assemble(chosen.read(source, hints), hints, source.notes, source.file)
+    try:
+        record = assemble(chosen.read(source, hints), hints, source.notes, source.file)
+    except RecursionError as error:
+        raise RecordError(f"{source.file}: a value is nested too deeply") from error
     return chosen.name, replace(record, notes=(*record.notes, *inspect(record)))
 
 

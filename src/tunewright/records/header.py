@@ -79,7 +79,10 @@ def read_header(data: object, file: Path) -> Header | None:
     """
     if not isinstance(data, Mapping):
         return None
-    found = plain(data)
+    try:
+        found = plain(data)
+    except RecursionError as error:
+        raise RecordError(f"{file}: its {KEY!r} part is nested too deeply") from error
     version = found.get("version")
     if not isinstance(version, int) or not 0 < version <= VERSION:
         raise RecordError(
@@ -87,7 +90,7 @@ def read_header(data: object, file: Path) -> Header | None:
         )
     try:
         return Header(
-            Task(**found["task"]),
+            _task(found["task"]),
             Objective(**found["objective"]),
             {str(name): list(values) for name, values in found["parameters"].items()},
             tuple(map(str, found["constraints"])),
@@ -97,6 +100,16 @@ def read_header(data: object, file: Path) -> Header | None:
         )
     except (KeyError, TypeError, ValueError, AttributeError, OptionError) as error:
         raise RecordError(f"{file}: its {KEY!r} part is damaged: {type(error).__name__} {error}") from error
+
+
+def _task(data: Mapping[str, Any]) -> Task:
+    task = Task(**data)
+    texts = (task.kernel, task.device, task.toolchain, task.source_digest)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"kernel, device, toolchain and source_digest must be texts, not {texts!r}")
+    if not isinstance(task.problem, Mapping) or not isinstance(task.settings, Mapping):
+        raise TypeError("problem and settings must be objects")
+    return task
 
 
 def plain(value: Any) -> Any:

@@ -11,11 +11,12 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping
 
-from tunewright.measure import Measurement, Status
+from tunewright.errors import RecordError
+from tunewright.measure import Measurement, Status, Task
 from tunewright.records.notes import SUSPICIOUS, Notes
 from tunewright.records.recorded import PartialRecord, RecordedSpace
 
-__all__ = ["inspect"]
+__all__ = ["inspect", "inspect_against"]
 
 AGREES = 1e-6
 """A time may differ from mean, median and least of its samples by this part."""
@@ -31,6 +32,9 @@ SCATTER = 0.2
 
 CLOCK = 0.02
 """A measured clock may differ from the one asked for by this part."""
+
+POWER_OF_TEN = 10.0
+"""Between two devices, times of the same work may differ by less than this."""
 
 _REQUESTED = ("nvml_gr_clock", "gr_clock", "core_clock", "clock")
 _REQUESTED_MEMORY = ("nvml_mem_clock", "mem_clock")
@@ -50,6 +54,55 @@ def inspect(record: RecordedSpace | PartialRecord) -> tuple[str, ...]:
     _check_scale([measurement for _, measurement in worked], notes)
     _check_clocks(worked, record, notes)
     return notes.texts()
+
+
+def inspect_against(record: RecordedSpace | PartialRecord, other: RecordedSpace | PartialRecord) -> tuple[str, ...]:
+    """Whether times are off by a power of ten or more against another recording of the same kernel.
+
+    Times are compared for an equal amount of work where both tell their problem sizes.
+
+    Raises:
+        RecordError: the two have no configuration in common that works in both.
+    """
+    if set(record.space.names) != set(other.space.names):
+        raise RecordError(
+            f"{record.task.label} and {other.task.label} have different parameters: "
+            f"{', '.join(record.space.names)}; {', '.join(other.space.names)}"
+        )
+    theirs = {i: time for i, measurement in other.rows.items() if (time := _time_ms(measurement)) is not None}
+    ratios = []
+    for i, measurement in record.rows.items():
+        time, twin = _time_ms(measurement), other.space.find(record.space.config(i))
+        if time is not None and twin in theirs:
+            ratios.append(time / theirs[twin])
+    if not ratios:
+        raise RecordError(f"{record.task.label} and {other.task.label} have no working configuration in common")
+    work = _work(record.task) / _work(other.task)
+    ratio = statistics.median(ratios) / (work if math.isfinite(work) and work > 0 else 1.0)
+    if 1 / POWER_OF_TEN < ratio < POWER_OF_TEN:
+        return ()
+    text = (
+        f"times are {ratio:.3g} times those of {other.task.label} for the same work "
+        f"(median of {len(ratios):,} configurations): another unit or another problem?"
+    )
+    return (f"{SUSPICIOUS}: {text}",)
+
+
+def _time_ms(measurement: Measurement) -> float | None:
+    """The time of a configuration that works and has one."""
+    if measurement.status is not Status.OK:
+        return None
+    if "time_ms" in measurement.metrics:
+        return measurement.metrics["time_ms"]
+    return statistics.median(measurement.runtimes_ms) if measurement.runtimes_ms else None
+
+
+def _work(task: Task) -> float:
+    """The product of the problem sizes; NaN where one is no number or none is told."""
+    sizes = list(task.problem.values())
+    if not sizes or any(not isinstance(size, int | float) for size in sizes):
+        return math.nan
+    return math.prod(float(size) for size in sizes if isinstance(size, int | float)) or math.nan
 
 
 def _check_times(rows: Iterable[tuple[int, Measurement]], record: RecordedSpace | PartialRecord, notes: Notes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["FOREIGN", "METRICS", "goal_of", "metric_name"]
+__all__ = ["FOREIGN", "METRICS", "goal_of", "metric_name", "unit_of"]
 
 METRICS: Mapping[str, str] = MappingProxyType(
     {
@@ -40,6 +40,8 @@ _MORE_IS_BETTER = {
 }  # fmt: skip
 _LESS_IS_BETTER = {"runtime_ms", "time_ms", "energy", "energy_j", "ps_energy_j", "power_w", "cost", "loss"}
 
+_UNITS = {"_ms": "ms", "_s": "s", "_j": "J", "_w": "W", "_mhz": "MHz", "_c": "°C", "_bytes": "bytes"}
+
 
 def metric_name(theirs: str) -> str:
     """What a figure of another tool is called here; its own name where the unit is not known.
@@ -55,3 +57,14 @@ def goal_of(metric: str) -> str | None:
     if metric in _LESS_IS_BETTER:
         return "min"
     return "max" if metric in _MORE_IS_BETTER else None
+
+
+def unit_of(metric: str) -> str | None:
+    """The unit that a metric's name ends in; None where it has none.
+
+    >>> unit_of("energy_j"), unit_of("gflop_per_s"), unit_of("registers")
+    ('J', 'GFLOP/s', None)
+    """
+    if "_per_" in metric:
+        return FOREIGN.get(metric, metric.replace("_per_", "/"))
+    return next((unit for end, unit in _UNITS.items() if metric.endswith(end)), None)

@@ -51,8 +51,7 @@ def _of(notes: Iterable[str], kind: str) -> tuple[str, ...]:
 
 
 def _text(kind: str, text: str, count: int, example: str) -> str:
-    if not example:
-        return f"{kind}: {text}"
     shown = example if len(example) <= 160 else example[:157] + "..."
     times = f"{count:,} times, first" if count > 1 else "once"
-    return f"{kind}: {text} ({times}: {shown})"
+    note = f"{kind}: {text} ({times}: {shown})" if example else f"{kind}: {text}"
+    return note.encode("utf-8", "backslashreplace").decode()  # files may hold half characters, terminals may not

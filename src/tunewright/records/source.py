@@ -171,7 +171,12 @@ def write_file(path: str | Path, text: str) -> None:
         RecordError: it cannot be written.
     """
     file = Path(path)
-    raw = text.encode("utf-8")
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RecordError(
+            f"{file}: text with half a character ({error.object[error.start]!r}) cannot be written"
+        ) from error
     partial = file.with_name(file.name + ".partial")
     try:
         partial.write_bytes(gzip.compress(raw, mtime=0) if file.suffix == ".gz" else raw)
