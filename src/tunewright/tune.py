@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -65,7 +66,7 @@ def tune(
         seed: seed of the optimizer's random numbers.
         fix: parameters pinned to one value.
         jobs: compilers that run at the same time; None: one for each core.
-        options: hyper-parameters of the optimizer.
+        options: hyper-parameters of the optimizer; one called ``batch`` is two for each compiler if not given.
         on_trial: called after every trial.
         store: where every measurement is kept and looked up, so that a run that was killed goes on where it was,
             and a changed space measures only what is new; None: nothing is kept.
@@ -82,11 +83,12 @@ def tune(
             key="language",
         )
     space, default, notes = _pinned(kernel, fix or {})
+    options = {**_live_options(plan, jobs), **(options or {})}
     request = {
         "optimizer": name,
         "optimizer_source": _source_digest(plan),
         "seed": seed,
-        "options": dict(options or {}),
+        "options": options,
         "fix": dict(fix or {}),
         "evaluations": budget.evaluations,
         "seconds": budget.seconds,
@@ -139,6 +141,13 @@ def tune(
         if history is not None:
             notes = (*notes, *history.end(outcome.stopped, decision, notes))
         return _run(runner.task, space, name, seed, outcome, decision, notes)
+
+
+def _live_options(optimizer: Optimizer, jobs: int | None) -> dict[str, Any]:
+    """Live kernels are proposed in batches where the optimizer can, so that compilers run ahead."""
+    if "batch" not in hyperparameters(optimizer):
+        return {}
+    return {"batch": 2 * (jobs or len(os.sched_getaffinity(0)))}
 
 
 def _unverified(kernel: Kernel) -> list[str]:
@@ -333,28 +342,29 @@ def _measure_leaders(
     kernel: Kernel, runner: HostRunner | ProgramRunner, trials: Sequence[Trial], default: int
 ) -> Decision | None:
     """Measure the best few and the default again, interleaved, and decide between them."""
-    good = sorted((trial for trial in trials if trial.cost < inf), key=lambda trial: trial.cost)
-    if not good:
+    works = [trial for trial in trials if trial.cost < inf]
+    if not works:
         return None
-    most = kernel.measuring.leaders_among(len(good))
-    limit = good[0].cost + (_LEADERS_WITHIN - 1) * abs(good[0].cost)
-    ids = [trial.id for trial in good[:most] if trial.cost <= limit]
-    if default not in ids and any(trial.id == default for trial in good):
+    value = _fair_objective(kernel.objective, [trial.measurement for trial in works]).value
+    costs = sorted((value(trial.measurement), trial.id) for trial in works)
+    limit = costs[0][0] + (_LEADERS_WITHIN - 1) * abs(costs[0][0])
+    ids = [i for cost, i in costs[: kernel.measuring.leaders_among(len(costs))] if cost <= limit]
+    if default not in ids and any(trial.id == default for trial in works):
         ids.append(default)
     rounds = runner.remeasure(ids, kernel.measuring.rounds)
-    objective = _fair_objective(kernel.objective, rounds)
-    return decide({i: [objective.value(m) for m in measured] for i, measured in rounds.items()}, default)
+    value = _fair_objective(kernel.objective, [m for measured in rounds.values() for m in measured]).value
+    return decide({i: [value(m) for m in measured] for i, measured in rounds.items()}, default)
 
 
-def _fair_objective(objective: Objective, rounds: Mapping[int, Sequence[Measurement]]) -> Objective:
+def _fair_objective(objective: Objective, measurements: Sequence[Measurement]) -> Objective:
     """The processor's time instead of the wall's where other work was in the way of single-threaded runs.
 
-    All of them must have it, and in a typical round at least 5 % of the wall time must be missing.
+    All of them must have it, and in a typical one at least 5 % of the wall time must be missing.
     """
-    everything = [m for measured in rounds.values() for m in measured if m.status is Status.OK]
-    if objective.metric != "runtime_ms" or not all("cpu_ms" in m.metrics for m in everything):
+    works = [measured for measured in measurements if measured.status is Status.OK]
+    if objective.metric != "runtime_ms" or not all("cpu_ms" in measured.metrics for measured in works):
         return objective
-    shares = [m.metrics["cpu_ms"] / median(m.runtimes_ms) for m in everything]
+    shares = [measured.metrics["cpu_ms"] / median(measured.runtimes_ms) for measured in works]
     if not shares or median(shares) >= _UNDISTURBED:
         return objective
     return replace(objective, metric="cpu_ms")
