@@ -215,3 +215,12 @@ def test_a_result_that_is_wrong_now_and_then_is_found(add: Make) -> None:
     found = statuses(kernel)[64]
     assert found.status is Status.WRONG_RESULT
     assert "wrong in a later one" in found.detail
+
+
+def test_u034_a_compiler_s_time_counts_from_its_own_start(add: Make, tmp_path: Path) -> None:
+    stub = compiler_stub(tmp_path, ":").replace("cc-stub", "slow-stub")
+    Path(stub).write_text('#!/bin/sh\nsleep 0.5\nexec gcc "$@"\n')
+    Path(stub).chmod(0o755)
+    kernel = add(ADD % "", values=tuple(range(1, 7)), compiler=stub)
+    with HostRunner(kernel, jobs=1) as runner:  # six of them need 3 s one after the other, the limit is 2 s each
+        assert {measured.status for measured in runner.measure(range(6))} == {Status.OK}

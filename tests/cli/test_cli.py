@@ -214,7 +214,7 @@ def test_bad_choices_are_named_with_what_there_is(
     assert "Traceback" not in err
 
 
-def test_interrupting_prints_the_best_so_far_and_leaves_no_process(spec: Path) -> None:
+def test_u051_interrupting_prints_the_best_so_far_and_leaves_no_process(spec: Path) -> None:
     (spec.parent / "twice.c").write_text(KERNEL.replace("BROKEN\n    return;", "BROKEN\n    for (;;) out[0] = 1;"))
     command = [
         sys.executable,

@@ -224,6 +224,24 @@ def test_u076_four_processes_lose_nothing_and_double_nothing(store: Store) -> No
     assert reads
 
 
+def test_u075_a_killed_process_holds_no_lock(store: Store) -> None:
+    code = (
+        "import sqlite3, sys, time\n"
+        "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "db.execute('BEGIN IMMEDIATE')\n"
+        "print('locked', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code, str(store.path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "locked\n"
+    holder.kill()
+    holder.communicate()
+    key = store.task(TASK)
+    store.finish(key, {"x": 1}, GOOD)
+    assert store.find(key, {"x": 1}) == GOOD
+
+
 @pytest.mark.slow
 def test_u084_killed_at_twenty_moments_a_run_resumes_exactly(tmp_path: Path, program: ModuleType) -> None:
     rng = random.Random(5)
