@@ -19,8 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    out = Path(options.out) if options.out else Path(options.source).with_suffix(".toml")
-    text = starter(options.source, out.parent)
+    source = Path(options.source)
+    out = Path(options.out) if options.out else source.parent / f"{source.stem}.toml"
+    text = starter(source, out.parent)
     if out.exists():
         raise OptionError(f"{out} exists already; name another file with --out")
     try:
