@@ -150,6 +150,7 @@ def test_only_helpers_are_no_kernel(tmp_path: Path) -> None:
         ("long long", Argument(name="argument_0", dtype="int64", value="N")),
         ("float *", Argument(name="argument_0", dtype="float32", shape=("N",), role=Role.OUT)),
         ("real *a", Argument(name="a", dtype="float32", shape=("N",), role=Role.OUT)),
+        ("signed n", Argument(name="n", dtype="int32", value="N")),
         ("int m", Argument(name="m", dtype="int32", value="M")),
         ("float factor", Argument(name="factor", dtype="float32", value=1)),
     ],
@@ -231,6 +232,7 @@ typedef float REAL;
 const int LIMIT = 8;
 void k(float *X) {
     DO_PRAGMA(omp simd SIMD) TIMES(4) X[0] = AT(1, 2) + RED + GREEN + LIMIT + (REAL)'Q' + MAX(1, 2) + UINT8_MAX + TILE;
+    X[1] = FLT_EPSILON;
     puts("SOME TEXT");
 }
 """
@@ -276,6 +278,7 @@ def test_a_source_without_openmp_does_without_it(source: Path) -> None:
         ("TILE", "0x40", [16, 32, 64, 128, 256], 64),
         ("TILE", "3", [1, 3, 6], 3),
         ("TILE", "48", [24, 48, 96], 48),
+        ("UNROLL_MAX", "8", [2, 4, 8, 16, 32], 8),
         ("OFFSET", "-1", [-1], -1),
         ("OMEGA", "1.5f", [1.5], 1.5),
         ("OMEGA", "1e-3", [0.001], 0.001),

@@ -45,13 +45,14 @@ _DECLARED = re.compile(
 )
 _ENUMERATED = re.compile(r"\benum\b[^;{}]*\{([^}]*)\}")
 _SYSTEM = re.compile(
-    r"^(?:_\w*|NULL|INFINITY|NAN|EOF|[A-Z0-9]+_MAX|[A-Z0-9]+_MIN|[A-Z]+_EPSILON|U?INT\w*_C|M_\w+|CHAR_BIT|RAND_MAX|FILE"
+    r"^(?:_\w*|NULL|INFINITY|NAN|EOF|U?INT\w*_C|M_\w+|CHAR_BIT|FILE|(?:FLT|DBL|LDBL)_\w+"
+    r"|(?:[US]?CHAR|U?SHRT|U?L?LONG|S?SIZE|PTRDIFF|RAND|U?INT(?:MAX|PTR|(?:_FAST|_LEAST)?\d+)?)_(?:MAX|MIN)"
     r"|NDEBUG|WIN32|GCC|OMP|STDC|CLOCK_\w+|EXIT_\w+|BUFSIZ)$"
 )
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*=(?!=)\s*([^;]*);", re.ASCII)
 _LOOPS = re.compile(r"\b(?:for|while|malloc|calloc|alloca|aligned_alloc|realloc)\s*(?=\()")
 _NAME = re.compile(r"\b[A-Za-z_]\w*", re.ASCII)
-_QUALIFIERS = ("const", "restrict", "__restrict__", "__restrict", "volatile", "static", "register", "signed")
+_QUALIFIERS = ("const", "restrict", "__restrict__", "__restrict", "volatile", "static", "register")
 _KINDS = {
     "float": "float32",
     "double": "float64",
@@ -62,7 +63,7 @@ _KINDS = {
     "ptrdiff_t": "int64",
     **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
-_INTEGER_WORDS = frozenset(["unsigned", "long", "short", "int", "char"])
+_INTEGER_WORDS = frozenset(["signed", "unsigned", "long", "short", "int", "char"])
 
 
 @dataclass(frozen=True, slots=True)
