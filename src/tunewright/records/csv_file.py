@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tunewright.errors import RecordError
+from tunewright.errors import OptionError, RecordError
 from tunewright.measure import Measurement, Objective, Status, Task
 from tunewright.records.draft import Codes, Draft, Hints, value_lists
 from tunewright.records.header import KEY, header_of, read_header
@@ -159,7 +159,7 @@ def _read_own(source: Source) -> Draft:
             taken = tuple(map(float, samples.split()))
             marks = tuple(json.loads(remarks)) if remarks else ()
             measurements.append(Measurement(STATUSES[status], taken, *durations, known, detail, marks))
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, OptionError) as error:
         raise RecordError(f"{source.file}: row {row + 1} is damaged: {type(error).__name__} {error}") from error
     return Draft(header.task, header.parameters, codes, measurements, header.objective, header)
 

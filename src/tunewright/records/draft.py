@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +13,10 @@ import numpy.typing as npt
 
 from tunewright.errors import RecordError, SpaceError
 from tunewright.measure import Measurement, Objective, Task
-from tunewright.records.header import Header
+from tunewright.records.header import Header, plain
 from tunewright.records.notes import REPAIRED, SUSPICIOUS, Notes
 from tunewright.records.numbers import NumberText
 from tunewright.records.recorded import PartialRecord, RecordedSpace
-from tunewright.records.source import strict_json
 from tunewright.space import SearchSpace, Value, read_t1_space
 
 __all__ = ["Draft", "Hints", "assemble", "check_listed", "coded", "distinct", "parameter_value", "value_lists"]
@@ -76,7 +76,7 @@ def parameter_value(value: object) -> Value:
         return float(value)
     if isinstance(value, bool | int | float | str):
         return value
-    return strict_json(value)
+    return json.dumps(plain(value))
 
 
 def distinct(values: Sequence[object], name: str, notes: Notes) -> list[Value]:

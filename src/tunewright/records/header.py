@@ -92,7 +92,7 @@ def read_header(data: object, file: Path) -> Header | None:
         return Header(
             _task(found["task"]),
             Objective(**found["objective"]),
-            {str(name): list(values) for name, values in found["parameters"].items()},
+            {name: _values(name, values) for name, values in found["parameters"].items()},
             tuple(map(str, found["constraints"])),
             dict(found["constants"]),
             found["complete"] is True,
@@ -100,6 +100,12 @@ def read_header(data: object, file: Path) -> Header | None:
         )
     except (KeyError, TypeError, ValueError, AttributeError, OptionError) as error:
         raise RecordError(f"{file}: its {KEY!r} part is damaged: {type(error).__name__} {error}") from error
+
+
+def _values(name: str, values: object) -> list[Any]:
+    if not isinstance(values, list) or not all(isinstance(value, bool | int | float | str) for value in values):
+        raise TypeError(f"the values of {name} must be a list of numbers, texts or booleans, not {values!r}")
+    return values
 
 
 def _task(data: Mapping[str, Any]) -> Task:

@@ -139,9 +139,11 @@ def _check_scale(rows: Iterable[Measurement], notes: Notes) -> None:
     for measurement in rows:
         samples = measurement.runtimes_ms
         total = sum(samples)
-        if len(samples) > 1 and total > 0:
+        if len(samples) > 1 and 0 < total < math.inf:
             mean = total / len(samples)
-            scatter.append(math.sqrt(sum((sample - mean) ** 2 for sample in samples) / len(samples)) / mean)
+            scatter.append(
+                math.sqrt(sum((sample - mean) * (sample - mean) for sample in samples) / len(samples)) / mean
+            )
             if measurement.benchmark_s > 0 and not measurement.metrics.keys() & _MEASURED_LONGER:
                 shares.append(total / (1000 * measurement.benchmark_s))
     if not scatter:

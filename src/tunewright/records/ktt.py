@@ -115,7 +115,8 @@ def _names(results: list[Any], header: Header | None) -> tuple[str, ...]:
         return tuple(header.parameters)
     for result in results:
         if isinstance(result, dict) and isinstance(result.get("Configuration"), list):
-            return tuple(entry["Name"] for entry in result["Configuration"] if isinstance(entry, dict))
+            entries = (entry for entry in result["Configuration"] if isinstance(entry, dict))
+            return tuple(entry["Name"] for entry in entries if type(entry.get("Name")) is str)
     return ()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -126,6 +127,9 @@ def read_recording(path: str | Path) -> tuple[RecordedSpace | PartialRecord, Map
         raise RecordError(f"{file}: cannot be read: {error.strerror or error}") from error
     except (
         zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,  # an encrypted entry, an unknown compression, nesting without end
         ValueError,
         KeyError,
         TypeError,

@@ -65,7 +65,13 @@ def measured(
     notes: Notes,
     where: str,
 ) -> Measurement:
-    """A measurement that worked, unless a time of zero or below says that it cannot have."""
+    """A measurement that worked, unless a time of zero or below says that it cannot have.
+
+    Raises:
+        ValueError: there is no figure at all.
+    """
+    if not samples and not metrics:
+        raise ValueError("it has neither samples nor figures")
     time_ms = metrics.get("time_ms", math.inf)
     least = min((*samples, time_ms))
     if least <= 0:

@@ -122,7 +122,8 @@ def _check_version(data: Mapping[str, Any], file: Path) -> None:
 
 
 def _objective(results: list[Any], header: Header | None, source: Source, hints: Hints) -> Objective:
-    first: object = next((r["objectives"][0] for r in results if isinstance(r, dict) and r.get("objectives")), "time")
+    stated = (result.get("objectives") for result in results if isinstance(result, dict))
+    first = next((names[0] for names in stated if isinstance(names, list) and names), "time")
     if header is not None:
         return header.objective
     metric = metric_name(str(first))
