@@ -177,7 +177,7 @@ def parse_answer(text: str) -> tuple[tuple[float, ...], dict[str, float]]:
     Raises:
         OptionError: it is no number, list or object of numbers, or a time is not above zero.
 
-    >>> parse_answer("warming up\\n3.5\\n")
+    >>> parse_answer("warming up\n3.5\n")
     ((3.5,), {})
     >>> parse_answer('{"runtimes_ms": [2, 3], "energy_j": 0.5}')
     ((2.0, 3.0), {'energy_j': 0.5})
