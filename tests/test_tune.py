@@ -1,5 +1,6 @@
 """The whole way: specification, compiler, isolated runs, search, final comparison, store."""
 
+import resource
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from tunewright.budget import Clock
 from tunewright.errors import RunnerError
-from tunewright.kernel import Argument, Kernel, Measuring, Role, Verification
+from tunewright.kernel import Argument, Kernel, Measuring, Role, Use, Verification
 from tunewright.measure import Status, Stopped, Trial
 from tunewright.plan import Plan
 from tunewright.records import Store
@@ -208,3 +209,43 @@ def test_sampling_ends_when_the_median_is_known_well_enough(work: Make) -> None:
     with HostRunner(work(20, measuring=loose)) as runner:
         [measured] = runner.measure([0])
     assert len(measured.runtimes_ms) == 7
+
+
+@pytest.mark.slow
+def test_a_hundred_hostile_kernels_and_programs_leave_no_process_and_no_memory_behind(
+    hostile: Make, left_behind: Callable[[], list[int]], tmp_path: Path
+) -> None:
+    modes = [mode for mode in HOSTILE if mode != "ENDLESS"]
+    kernel = hostile("GOOD", *modes)
+    kernel = replace(
+        kernel,
+        parameters={"MODE": ["GOOD", *modes], "LEVEL": ["-O0", "-O1", "-O2"]},
+        uses={**kernel.uses, "LEVEL": Use(flag="{}")},
+        default={"MODE": "GOOD", "LEVEL": "-O1"},
+    )
+    (tmp_path / "bad.sh").write_text("case $1 in 0) kill -9 $$;; 1) exit 3;; 2) sleep 60 & echo 1;; *) yes;; esac\n")
+    programs = Kernel(
+        name="programs",
+        language="command",
+        source=tmp_path / "bad.sh",
+        entry="",
+        arguments=[],
+        command=["sh", "bad.sh", "{WHAT}"],
+        parameters={"WHAT": [0, 1, 2, 3], "AGAIN": list(range(8))},
+        measuring=Measuring(timeout_s=2.0, output_kib=64),
+    )
+    run = tune(kernel, optimizer="random", evaluations=kernel.space.size)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    again = tune(kernel, optimizer="random", evaluations=kernel.space.size, seed=1)
+    others = tune(programs, optimizer="random", evaluations=programs.space.size)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for each in (run, again):
+        for trial in each.trials:
+            mode = str(kernel.space.config(trial.id)["MODE"])
+            assert trial.measurement.status is {"GOOD": Status.OK, **HOSTILE}[mode], (mode, trial.measurement)
+        assert each.best_configuration is not None
+        assert each.best_configuration["MODE"] == "GOOD"
+    assert len(run.trials) + len(others.trials) >= 100
+    assert {trial.measurement.status for trial in others.trials} == {Status.CRASH, Status.OK}
+    assert after - before < 16 * 1024, "KiB; the controller stays as large as it is"
+    assert left_behind() == []
