@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tunewright.errors import OptionError, RecordError
 from tunewright.measure import Measurement, Objective, Status, Task
-from tunewright.records import PartialRecord, RecordedSpace, format_for, format_of, read_record, write_record
+from tunewright.records import (
+    PartialRecord,
+    RecordedSpace,
+    format_for,
+    format_of,
+    read_record,
+    suspicions,
+    write_record,
+)
 from tunewright.records.numbers import NumberText, shifted, shifted_text
 from tunewright.space import SearchSpace
 
@@ -169,6 +177,13 @@ def test_ktt_refuses_what_has_no_time(tmp_path: Path) -> None:
     record = RecordedSpace(Task("k"), space, (Measurement(Status.OK, metrics={"cycles": 3.0}),), Objective("cycles"))
     with pytest.raises(RecordError, match="has no time"):
         write_record(tmp_path / "a.ktt.json", record)
+
+
+def test_ktt_takes_the_recorded_time_of_several_samples(tmp_path: Path) -> None:
+    write_record(tmp_path / "a.ktt.json", small(time_ms=2.25))
+    record = read_record(tmp_path / "a.ktt.json")
+    assert record.rows[0].runtimes_ms == (2.25,)
+    assert suspicions(record) == ()
 
 
 def test_unknown_formats_are_refused_with_those_there_are(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """KTT's JSON results: one result a configuration, with compilation data and hardware counters.
 
 Times are in the unit that the metadata name, microseconds as a rule. The format holds one duration a configuration:
-of several samples it keeps their reduction. It has no value lists; files that tunewright writes carry them, with the
+of several samples it keeps the recorded time, else their reduction. It has no value lists; files that tunewright writes carry them, with the
 task, in the metadata.
 """
 
@@ -208,9 +208,9 @@ def _text(value: Decimal) -> NumberText:
 def _duration_ms(measurement: Measurement, objective: Objective) -> float | None:
     if measurement.status is not Status.OK:
         return 0.0
-    if measurement.runtimes_ms:
-        return float(REDUCTIONS[objective.reduction](measurement.runtimes_ms))
-    return measurement.metrics.get("time_ms")
+    if "time_ms" in measurement.metrics:
+        return measurement.metrics["time_ms"]
+    return float(REDUCTIONS[objective.reduction](measurement.runtimes_ms)) if measurement.runtimes_ms else None
 
 
 def _micro(value: float, digits: int) -> Decimal:
