@@ -1,8 +1,8 @@
 """KTT's JSON results: one result a configuration, with compilation data and hardware counters.
 
 Times are in the unit that the metadata name, microseconds as a rule. The format holds one duration a configuration:
-of several samples it keeps the recorded time, else their reduction. It has no value lists; files that tunewright writes carry them, with the
-task, in the metadata.
+of several samples it keeps the recorded time, else their reduction. It has no value lists; files that tunewright
+writes carry them, with the task, in the metadata.
 """
 
 from __future__ import annotations
