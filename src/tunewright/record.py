@@ -69,6 +69,7 @@ def record(
     seed: int = 0,
     fix: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    patience_s: float = 60.0,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RecordedSpace | PartialRecord:
     """Measure a whole space, or a sample of it, alone on the machine, into a recording file.
@@ -85,6 +86,7 @@ def record(
         seed: of the order and the sample.
         fix: parameters pinned to one value.
         jobs: compilers at the same time, while nothing is timed.
+        patience_s: seconds to wait for a quiet machine before each measurement; then it is measured all the same.
         on_progress: called after every configuration and while waiting.
 
     Raises:
@@ -113,7 +115,7 @@ def record(
                         [found.rows[i]] = runner.measure([i])
                     else:
                         host.compiled([i])
-                        found.waited_s += wait_until_quiet(lambda waited: tell(waited))
+                        found.waited_s += wait_until_quiet(tell, patience_s)
                         [found.rows[i]] = runner.measure([i])
                     if found.rows[i].status is Status.OK:
                         found.best_ms = min(found.best_ms, median(found.rows[i].runtimes_ms))

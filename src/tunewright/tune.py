@@ -116,17 +116,22 @@ def tune(
             if on_trial is not None:
                 on_trial(trial)
 
-        outcome = drive(
-            _start_first(plan),
-            space,
-            runner if history is None else history.runner,
-            kernel.objective,
-            budget,
-            random.Random(seed),
-            start=(default,),
-            options=options,
-            on_trial=notice,
-        )
+        try:
+            outcome = drive(
+                _start_first(plan),
+                space,
+                runner if history is None else history.runner,
+                kernel.objective,
+                budget,
+                random.Random(seed),
+                start=(default,),
+                options=options,
+                on_trial=notice,
+            )
+        except BaseException as error:
+            if history is not None:
+                history.end(Stopped.INTERRUPTED, None, [str(error)])
+            raise
         decision = None
         if outcome.stopped is not Stopped.INTERRUPTED:
             try:

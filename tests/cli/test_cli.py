@@ -373,3 +373,63 @@ def test_u178_nothing_is_written_into_the_working_folder(
     assert code == 0
     assert list(empty.iterdir()) == []
     assert sorted(spec.parent.iterdir()) == before
+
+
+def test_runs_best_and_gc_speak_of_what_was_tuned(capsys: pytest.CaptureFixture[str], spec: Path) -> None:
+    code, _, _ = run(capsys, "tune", spec, "--evaluations", 12)
+    assert code == 0
+    code, out, _ = run(capsys, "runs", "--json")
+    [row] = json.loads(out)
+    assert (row["kernel"], row["problem"], row["state"]) == ("twice", {"N": 4096}, "budget")
+    assert row["trials"] == 12
+    assert row["failures"] == 6
+    code, out, _ = run(capsys, "runs")
+    assert "12/12" in out
+    code, out, _ = run(capsys, "best", "--kernel", "twice", "--problem", "N=4096", "--json")
+    assert code == 0
+    [best] = json.loads(out)
+    assert best["configuration"]["WORK"] == 1
+    code, _, err = run(capsys, "best", "--kernel", "twice", "--problem", "N=96")
+    assert code == 1
+    assert "tuned for other sizes only (N=4096)" in err
+    code, _, err = run(capsys, "best", "--kernel", "thrice")
+    assert code == 1
+    assert "no finished run" in err
+    code, out, _ = run(capsys, "gc")
+    assert code == 0
+    assert "deleted 0 runs" in out
+
+
+def test_record_writes_a_file_that_replays_and_goes_on_where_it_was(
+    capsys: pytest.CaptureFixture[str], spec: Path, tmp_path: Path
+) -> None:
+    out_file = tmp_path / "twice.npz"
+    code, out, _ = run(capsys, "record", spec, "--out", out_file, "--patience", 0)
+    assert code == 0
+    assert "recorded space of 12 configurations" in out
+    code, out, _ = run(capsys, "replay", out_file, "--optimizer", "random", "--json")
+    assert code == 0
+    assert json.loads(out)["evaluations"] == 12
+    code, _, err = run(capsys, "record", spec, "--out", out_file, "--patience", 0)
+    assert code == 2
+    assert "exists already" in err
+    sample = tmp_path / "sample.npz"
+    code, out, _ = run(capsys, "record", spec, "--sample", 5, "--out", sample, "--patience", 0)
+    assert code == 0
+    assert "partial record of 5 configurations" in out
+
+
+def test_a_store_that_cannot_be_used_is_done_without(
+    capsys: pytest.CaptureFixture[str], spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.sqlite"
+    broken.write_bytes(b"this is no database, and it is long enough to be read as one" * 20)
+    monkeypatch.setenv("TUNEWRIGHT_STORE", str(broken))
+    before = broken.read_bytes()
+    code, _, err = run(capsys, "tune", spec, "--evaluations", 2)
+    assert code == 0
+    assert "going on without" in err
+    assert broken.read_bytes() == before
+    code, _, err = run(capsys, "tune", spec, "--evaluations", 2, "--store", broken)
+    assert code == 2
+    assert "broken.sqlite" in err

@@ -25,6 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="where to write (default: the specification's name with .npz)")
     parser.add_argument("--fix", action="append", default=[], metavar="NAME=VALUE", help="pin a parameter")
     parser.add_argument("--problem", action="append", default=[], metavar="NAME=VALUE", help="another problem size")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds to wait for a quiet machine before each measurement (default: 60)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of order and sample (default: 0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="compilers at the same time")
     add_store_option(parser)
@@ -46,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
                 seed=options.seed,
                 fix=assignments(options.fix),
                 jobs=options.jobs,
+                patience_s=options.patience,
                 on_progress=_tell,
             )
     except KeyboardInterrupt:

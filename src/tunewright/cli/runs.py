@@ -16,6 +16,8 @@ from tunewright.records import RunRow, Store
 
 __all__ = ["add_arguments", "run"]
 
+_WIDE = 200
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -37,7 +39,10 @@ def run(options: argparse.Namespace) -> int:
         elif options.watch:
             _watch(store, options)
         else:
-            Console(highlight=False, soft_wrap=True).print(_table(store.runs(kernel=options.kernel)[: options.last]))
+            console = Console(highlight=False)
+            if not console.is_terminal:
+                console = Console(highlight=False, width=_WIDE)  # a file or a pipe has no width to fit into
+            console.print(_table(store.runs(kernel=options.kernel)[: options.last]))
     return 0
 
 

@@ -76,7 +76,7 @@ def conditions(cores: Sequence[int]) -> dict[str, float]:
 
 _LOOK_S = 0.05
 _QUIET_CORES = 0.3
-_PATIENCE_S = 1.0
+_LONG_LOOK_S = 1.0
 
 
 def busy_cores(look_s: float = _LOOK_S) -> float:
@@ -89,20 +89,21 @@ def busy_cores(look_s: float = _LOOK_S) -> float:
     return (after - before) / os.sysconf("SC_CLK_TCK") / look_s
 
 
-def wait_until_quiet(on_wait: Callable[[float], None]) -> float:
-    """Wait while other work keeps the machine busy.
+def wait_until_quiet(on_wait: Callable[[float], None], patience_s: float) -> float:
+    """Wait while other work keeps the machine busy, but no longer than `patience_s`.
 
     A tick of the system's clock is coarse, so a busy short look is followed by a longer one before it counts.
 
     Args:
         on_wait: called with the seconds waited so far.
+        patience_s: seconds after which the wait is given up.
 
     Returns:
         Seconds waited.
     """
     start = time.monotonic()
     waited = 0.0
-    while busy_cores() > _QUIET_CORES and busy_cores(_PATIENCE_S) > _QUIET_CORES:
+    while waited < patience_s and busy_cores() > _QUIET_CORES and busy_cores(_LONG_LOOK_S) > _QUIET_CORES:
         waited = time.monotonic() - start
         on_wait(waited)
     return waited
