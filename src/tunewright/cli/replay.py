@@ -11,7 +11,7 @@ from tunewright.cli.load import add_hint_options, read_hinted
 from tunewright.cli.options import add_search_options, assignments, print_json
 from tunewright.cli.show import configuration_text
 from tunewright.errors import OptionError
-from tunewright.measure import Objective
+from tunewright.measure import Objective, Stopped
 from tunewright.records import PartialRecord, RecordedSpace, derive, goal_of
 from tunewright.tune import DEFAULT_OPTIMIZER, replay
 
@@ -75,6 +75,10 @@ def run(options: argparse.Namespace) -> int:
         print_json(data)
     else:
         _show(data)
+    if result.stopped is Stopped.INTERRUPTED:
+        return 130
+    if result.failure:
+        return 4
     return 0 if best is not None else 1
 
 

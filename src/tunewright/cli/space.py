@@ -19,7 +19,7 @@ _SHOWN_VALUES = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("file", metavar="SPEC|T1|CACHE", help="specification, T1 file or recorded cache")
+    parser.add_argument("file", metavar="SPEC|T1|RECORDING", help="specification, T1 file or recorded cache")
     parser.add_argument("--json", action="store_true", help="print one JSON object to standard output")
 
 
