@@ -20,10 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from tunewright.errors import RecordError
-from tunewright.measure import Decision, Leader, Measurement, Objective, Status, Stopped, Task, Trial
+from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial
+from tunewright.records.decision import decision_data, decision_from
+from tunewright.records.schema import SCHEMA
 from tunewright.space import SearchSpace
 
 __all__ = ["SCHEMA_VERSION", "RunRow", "Store", "StoredBest", "default_path", "task_key"]
@@ -34,65 +35,6 @@ _ATTEMPTS = 2
 """A configuration whose measurement took its process down this often is not tried again."""
 
 _WAIT_S = 60.0
-
-_SCHEMA = """
-CREATE TABLE task (
-    key TEXT PRIMARY KEY,
-    kernel TEXT NOT NULL,
-    device TEXT NOT NULL,
-    problem TEXT NOT NULL,
-    toolchain TEXT NOT NULL,
-    source TEXT NOT NULL,
-    settings TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE measurement (
-    id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL REFERENCES task(key),
-    configuration TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('started', 'done')),
-    attempts INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    pid INTEGER,
-    started REAL NOT NULL,
-    finished REAL,
-    status TEXT,
-    samples BLOB,
-    compile_s REAL,
-    verify_s REAL,
-    benchmark_s REAL,
-    metrics TEXT,
-    detail TEXT,
-    remarks TEXT,
-    UNIQUE (task, configuration)
-);
-CREATE TABLE run (
-    id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL REFERENCES task(key),
-    space TEXT NOT NULL,
-    size TEXT NOT NULL,
-    objective TEXT NOT NULL,
-    optimizer TEXT NOT NULL,
-    request TEXT NOT NULL,
-    version TEXT NOT NULL,
-    host TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    started REAL NOT NULL,
-    ended REAL,
-    stopped TEXT,
-    decision TEXT,
-    notes TEXT NOT NULL DEFAULT '[]'
-);
-CREATE TABLE trial (
-    run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    measurement INTEGER NOT NULL REFERENCES measurement(id),
-    cost REAL,
-    clock_s REAL NOT NULL,
-    PRIMARY KEY (run, position)
-) WITHOUT ROWID;
-CREATE INDEX run_task ON run(task);
-CREATE INDEX trial_measurement ON trial(measurement);
-"""
 
 _MIGRATIONS: Mapping[int, str] = {}
 """SQL that brings a store from the version that is the key to the next one."""
@@ -373,7 +315,7 @@ class Store:
             " ORDER BY ended DESC LIMIT 1",
             (task, space.digest, _text(dict(request))),
         ).fetchone()
-        return None if row is None else _decision(json.loads(row[0]), space)
+        return None if row is None else decision_from(json.loads(row[0]), space)
 
     # Runs.
 
@@ -424,7 +366,13 @@ class Store:
         with self._transaction():
             self._db.execute(
                 "UPDATE run SET ended = ?, stopped = ?, decision = ?, notes = ? WHERE id = ?",
-                (time.time(), stopped.value, _decision_text(decision, space), _text(list(notes)), run),
+                (
+                    time.time(),
+                    stopped.value,
+                    None if decision is None else _text(decision_data(decision, space)),
+                    _text(list(notes)),
+                    run,
+                ),
             )
 
     def runs(self, *, kernel: str | None = None) -> list[RunRow]:
@@ -560,7 +508,7 @@ class Store:
             if version == 0:
                 if self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
                     raise RecordError(f"{self.path} is a database of something else; name another file")
-                self._statements(_SCHEMA)
+                self._statements(SCHEMA)
             else:
                 for step in range(version, SCHEMA_VERSION):
                     self._statements(_MIGRATIONS[step])
@@ -578,37 +526,6 @@ class Store:
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _decision_text(decision: Decision | None, space: SearchSpace) -> str | None:
-    if decision is None:
-        return None
-    return _text(
-        {
-            "best": _leader_data(decision.best, space),
-            "ties": [_leader_data(tie, space) for tie in decision.ties],
-            "default": decision.default and _leader_data(decision.default, space),
-            "speedup": [decision.speedup, decision.speedup_low, decision.speedup_high],
-        }
-    )
-
-
-def _leader_data(leader: Leader, space: SearchSpace) -> dict[str, object]:
-    return {"configuration": space.config(leader.id), **leader._asdict()}
-
-
-def _leader(data: Mapping[str, Any], space: SearchSpace) -> Leader | None:
-    i = space.find(data["configuration"])
-    return None if i is None else Leader(i, data["cost"], data["low"], data["high"], tuple(data["rounds"]))
-
-
-def _decision(data: Mapping[str, Any], space: SearchSpace) -> Decision | None:
-    best = _leader(data["best"], space)
-    if best is None:
-        return None
-    ties = tuple(tie for tie in (_leader(tie, space) for tie in data["ties"]) if tie is not None)
-    default = data["default"] and _leader(data["default"], space)
-    return Decision(best, ties, default, *data["speedup"])
 
 
 def _is_alive(pid: int) -> bool:
