@@ -197,3 +197,39 @@ def test_ask_cuts_the_last_batch_at_the_budget() -> None:
     assert tuner.ask() == []
     assert tuner.stopped is Stopped.BUDGET
     assert tuner.best == (1, 1.0)
+
+
+def test_what_cannot_be_asked_of_an_optimizer_is_an_option_error() -> None:
+    for optimizer, options, start in (
+        (proposing([1]), {"speed": 3}, ()),
+        (proposing([1]), {}, (100,)),
+        ("ridge", {}, ()),
+    ):
+        with pytest.raises(OptionError):
+            AskTell(SPACE, optimizer, options=options, start=start)  # type: ignore[arg-type]
+    with pytest.raises(OptimizerError, match="generator function"):
+        AskTell(SPACE, lambda *_, **__: [1])  # type: ignore[arg-type,return-value]
+
+
+def test_ask_tell_ends_with_an_optimizer_that_raises() -> None:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
+        yield [1]
+        raise ValueError("no")
+
+    tuner = AskTell(SPACE, optimizer)
+    with pytest.raises(OptimizerError, match="ValueError: no"):
+        tuner.tell([1.0])
+    assert tuner.ask() == []
+    assert tuner.stopped is Stopped.FINISHED
+    with pytest.raises(OptionError, match="no number"):
+        AskTell(SPACE, proposing([1])).tell(["x"])  # type: ignore[list-item]
+
+
+def test_an_optimizer_cannot_end_the_process() -> None:
+    def optimizer(space: SearchSpace, budget: Clock, rng: random.Random, *, start: Sequence[int] = ()) -> Plan:
+        yield [1]
+        raise SystemExit(5)
+
+    outcome = run(optimizer)
+    assert len(outcome.trials) == 1
+    assert "SystemExit" in str(outcome.failure)

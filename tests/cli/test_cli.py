@@ -433,3 +433,57 @@ def test_a_store_that_cannot_be_used_is_done_without(
     code, _, err = run(capsys, "tune", spec, "--evaluations", 2, "--store", broken)
     assert code == 2
     assert "broken.sqlite" in err
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "option", "allowed"),
+    [
+        ("genetic", "population=0", "whole number of at least 1"),
+        ("genetic", "population=-5", "whole number of at least 1"),
+        ("genetic", "population=abc", "whole number of at least 1"),
+        ("ridge", "batch=1.5", "whole number of at least 1"),
+        ("ridge", "local=nan", "finite number"),
+        ("annealing", "neighborhood=5", "a text"),
+        ("annealing", "neighborhood=foo", "single"),
+    ],
+)
+def test_u027_options_of_optimizers_are_checked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, optimizer: str, option: str, allowed: str
+) -> None:
+    code, _, err = run(capsys, "replay", cache_file(tmp_path), "--optimizer", optimizer, "--option", option)
+    assert code == 2
+    assert allowed in err
+
+
+def test_an_optimizer_that_fails_has_an_exit_code_and_a_place(
+    capsys: pytest.CaptureFixture[str], spec: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def mine(space, budget, rng, *, start=()):\n    print('noise')\n    yield [0]\n    raise ValueError('no')\n"
+    )
+    code, out, _ = run(capsys, "tune", spec, "--optimizer", tmp_path / "mine.py", "--json")
+    assert code == 4
+    data = json.loads(out)
+    assert any("ValueError: no" in note and "mine.py, line 4" in note for note in data["notes"])
+    code, _, _ = run(capsys, "replay", cache_file(tmp_path), "--optimizer", tmp_path / "mine.py")
+    assert code == 4
+
+
+def test_errors_that_show_up_later_name_the_specification_too(capsys: pytest.CaptureFixture[str], spec: Path) -> None:
+    text = spec.read_text()
+    for old, new in (("[1, 40]", "[1, 1]"), ('shape = ["N"]', 'shape = ["M"]'), ("[default]", "[default]\nQ = 1")):
+        spec.write_text(text.replace(old, new))
+        code, _, err = run(capsys, "tune", spec)
+        assert code == 2
+        assert "twice.toml" in err
+
+
+def test_an_objective_that_is_not_measured_is_named_with_what_is(
+    capsys: pytest.CaptureFixture[str], spec: Path
+) -> None:
+    spec.write_text(spec.read_text() + '[objective]\nmetric = "runtme_ms"\n')
+    code, _, err = run(capsys, "tune", spec)
+    assert code == 2
+    assert "'runtme_ms' is not measured here; measured are runtime_ms" in err
+    code, out, _ = run(capsys, "runs", "--json")
+    assert [row["state"] for row in json.loads(out)] == ["interrupted"]

@@ -234,3 +234,26 @@ def test_a_broken_t1_file_is_an_error_of_ours(tmp_path: Path, text: str) -> None
     path.write_text(text)
     with pytest.raises(TunewrightError, match=r"t1\.json"):
         read_kernel(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ('name = "out"', 'name = "x"', "two arguments have the name 'x'"),
+        ('role = "out"', 'role = "out"\ninit = "ones"', "an out array is not initialised"),
+        ('flag = "{}"', 'flag = "-O2"', "has no {} for the value"),
+        ("BLOCK = 32", "BLOK = 32", "'BLOK' is no parameter; did you mean 'BLOCK'"),
+        ("rtol = 1e-5", 'reference = { source = "add.c", entry = "r" }\nfiles = { out = "add.c" }', "both a reference"),
+    ],
+)
+def test_contradictions_and_typos_are_refused_with_the_file(spec: Path, old: str, new: str, where: str) -> None:
+    changed(spec, old, new)
+    with pytest.raises(SpecificationError, match=where) as error:
+        read_kernel(spec)
+    assert str(spec) in str(error.value)
+
+
+def test_a_constant_fill_is_kept(spec: Path) -> None:
+    changed(spec, 'shape = ["N"]', 'shape = ["N"]\ninit = "constant"\nfill = 3.0')
+    argument = read_kernel(spec).arguments[0]
+    assert (argument.init, argument.fill) == (Init.CONSTANT, 3.0)

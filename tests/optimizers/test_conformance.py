@@ -110,3 +110,19 @@ def test_a_broken_optimizer_file_is_named_with_its_fault(tmp_path: Path, text: s
 def test_a_missing_optimizer_file_is_an_option_error() -> None:
     with pytest.raises(OptionError, match="does not exist"):
         load("nowhere.py")
+
+
+@pytest.mark.parametrize("parameters", [50, 200])
+def test_the_default_optimizer_copes_with_many_parameters(parameters: int) -> None:
+    space = SearchSpace({f"p{k}": [0, 1] for k in range(parameters)})
+
+    class Ones:
+        def prepare(self, ids: object) -> None:
+            pass
+
+        def measure(self, ids: list[int]) -> list[Measurement]:
+            return [Measurement(Status.OK, (1.0 + sum(map(int, space.config(i).values())),)) for i in ids]
+
+    outcome = drive(load("ridge"), space, Ones(), Objective(), Budget(evaluations=30), random.Random(0))
+    assert outcome.failure is None
+    assert len(outcome.trials) == 30
