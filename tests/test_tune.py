@@ -12,7 +12,7 @@ import pytest
 from tunewright.budget import Clock
 from tunewright.errors import RunnerError
 from tunewright.kernel import Argument, Kernel, Measuring, Role, Use, Verification
-from tunewright.measure import Status, Stopped, Trial
+from tunewright.measure import Objective, Status, Stopped, Trial
 from tunewright.plan import Plan
 from tunewright.records import Store
 from tunewright.runners.host import HostRunner
@@ -158,6 +158,20 @@ def test_u088_the_same_command_again_measures_nothing_and_finds_the_same(work: M
     assert [trial.measurement for trial in again.trials] == [trial.measurement for trial in first.trials]
     assert again.decision == first.decision
     assert any("3 measurements were known already" in note for note in again.notes)
+
+
+def test_another_objective_or_default_is_another_question_with_a_decision_of_its_own(
+    work: Make, tmp_path: Path
+) -> None:
+    kernel = work(30, 20, 10)
+    with Store(tmp_path / "store.sqlite") as store:
+        tune(kernel, store=store)
+        slowest = tune(replace(kernel, objective=Objective(goal="max")), store=store)
+        other = tune(replace(kernel, default={"PASSES": 10}), store=store)
+    assert slowest.best_configuration == {"PASSES": 30}
+    assert other.decision is not None
+    assert other.decision.default is not None
+    assert kernel.space.config(other.decision.default.id) == {"PASSES": 10}
 
 
 def test_u042_u082_a_changed_source_is_measured_anew_and_a_grown_list_only_where_it_grew(

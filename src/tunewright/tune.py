@@ -7,7 +7,7 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from math import inf
 from statistics import median
@@ -16,6 +16,7 @@ from typing import Any
 from tunewright.budget import Budget, Clock
 from tunewright.decide import decide
 from tunewright.errors import OptionError, RecordError, RunnerError, SpecificationError
+from tunewright.history import History
 from tunewright.kernel import LANGUAGES, Kernel, Role
 from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
@@ -24,7 +25,6 @@ from tunewright.records import RecordedSpace, Store
 from tunewright.runners.host import HostRunner
 from tunewright.runners.program import ProgramRunner
 from tunewright.runners.replay import ReplayRunner
-from tunewright.runners.stored import StoredRunner
 from tunewright.space import SearchSpace
 from tunewright.version import __version__
 
@@ -92,6 +92,7 @@ def tune(
         "fix": dict(fix or {}),
         "evaluations": budget.evaluations,
         "seconds": budget.seconds,
+        "objective": asdict(kernel.objective),
         "default": space.config(default),
         "leaders": kernel.measuring.leaders,
         "rounds": kernel.measuring.rounds,
@@ -101,7 +102,7 @@ def tune(
         history = None
         if store is not None:
             try:
-                history = _History(store, runner, space, kernel.objective, request)
+                history = History(store, runner, space, kernel.objective, request)
             except RecordError as error:
                 notes = (*notes, f"nothing is stored: {error}")
 
@@ -173,68 +174,6 @@ def _runner(
     if kernel.language in ("command", "python"):
         return ProgramRunner(kernel, space)
     return HostRunner(kernel, space, jobs=jobs, default=default)
-
-
-class _History:
-    """The store beside a run: what it knows is not measured again, what happens is written down.
-
-    Once begun, a store that fails disturbs nothing; what went wrong is told at the end.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        runner: HostRunner | ProgramRunner,
-        space: SearchSpace,
-        objective: Objective,
-        request: Mapping[str, object],
-    ) -> None:
-        """Note the start of a run.
-
-        Raises:
-            RecordError: the store cannot be written.
-        """
-        self._store, self._space, self._request = store, space, request
-        self._task = store.task(runner.task)
-        self.runner = StoredRunner(runner, store, self._task, space)
-        self._run = store.start_run(self._task, space, objective, str(request["optimizer"]), request, __version__)
-        self._position = 0
-        self._problem = ""
-
-    def trial(self, trial: Trial) -> None:
-        """Note a trial, whose measurement is in the store."""
-        try:
-            self._store.add_trial(self._run, self._task, self._position, self._space.config(trial.id), trial)
-        except RecordError as error:
-            self._problem = str(error)
-        self._position += 1
-
-    def earlier_decision(self, trials: Sequence[Trial]) -> Decision | None:
-        """What an identical run decided, if everything in this one was known already."""
-        if self.runner.reused < len(trials):
-            return None
-        try:
-            found = self._store.decision(self._task, self._space, self._request)
-        except RecordError as error:
-            self._problem = str(error)
-            return None
-        if found is None:
-            return None
-        needed = {found.best.id, *(tie.id for tie in found.ties)}
-        return found if needed <= {trial.id for trial in trials} else None
-
-    def end(self, stopped: Stopped, decision: Decision | None, notes: Sequence[str]) -> list[str]:
-        """Close the book; returns what the user should know."""
-        try:
-            self._store.end_run(self._run, stopped, decision, self._space, notes)
-        except RecordError as error:
-            self._problem = str(error)
-        found = []
-        if self.runner.reused:
-            found.append(f"{self.runner.reused} measurements were known already and taken from {self._store.path}")
-        if problem := self.runner.problem or self._problem:
-            found.append(f"not everything could be stored: {problem}")
-        return found
 
 
 def _source_digest(optimizer: Optimizer) -> str:
