@@ -5,6 +5,9 @@ It is the first process of its own process namespace where the system allows tha
 whatever a job has started, and the keeper's own end ends everything. Elsewhere it adopts orphans and
 searches /proc. A job is a module with a function ``run(arguments, fds)``, which runs in the child, and
 perhaps ``prepare(arguments)``, which runs in the keeper before each fork: cheap and harmless.
+
+The child for the next job is forked ahead, once the last job's remains are gone, and waits for its orders: forking
+and setting up take longer than a small kernel.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from tunewright.runners.isolation import (
     end_descendants,
     enter_pid_namespace,
 )
-from tunewright.runners.seccomp import deny_reaching_out
+from tunewright.runners.seccomp import deny_reaching_out, filter_program
 from tunewright.runners.wire import receive, send
 
 __all__ = ["OUTPUT_KEPT_BYTES", "SETUP_FAILED", "main"]
@@ -96,12 +99,18 @@ def _guard(connection: socket.socket, controller: int, modules: Sequence[str], n
 
 @dataclass(slots=True)
 class _Child:
-    """A running job."""
+    """A child that waits for its orders or carries them out; `output` is the file that it prints into."""
 
     pid: int
     pidfd: int
     output: int
-    deadline: float
+    orders: socket.socket
+
+    def close(self) -> None:
+        """Close this side's descriptors."""
+        self.orders.close()
+        os.close(self.pidfd)
+        os.close(self.output)
 
 
 class _Keeper:
@@ -123,6 +132,7 @@ class _Keeper:
             "system call filter": self._filter_note() if filtered else "switched off",
         }
         self._filtered = not layers["system call filter"]
+        self._spare: _Child | None = None
         gc.collect()
         gc.freeze()  # children then copy fewer pages
         send(connection, {"layers": layers})
@@ -161,25 +171,20 @@ class _Keeper:
                 for fd in fds:
                     os.close(fd)
             send(self._connection, answer)
+            with contextlib.suppress(OSError):  # the next job will say so
+                self._spare = self._fork()
 
     def _run(self, request: Mapping[str, object], fds: Sequence[int]) -> dict[str, object]:
-        """Fork the job's child, wait for its end or for the deadline, and clean up."""
-        limits = Limits(**request["limits"])  # type: ignore[arg-type]  # built by the controller
+        """Let a child do the job, wait for its end or for the deadline, and clean up."""
+        wall_s = float(request["limits"]["wall_s"])  # type: ignore[index]  # built by the controller
         self._prepare(request)
-        output = os.memfd_create("output", os.MFD_CLOEXEC)
         started = time.monotonic()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                self._become_job(request, fds, limits, output)
-            finally:
-                os._exit(SETUP_FAILED)
-        child = _Child(pid, os.pidfd_open(pid), output, started + limits.wall_s)
+        child = self._ordered(request, fds)
         try:
-            timed_out, stopped = self._wait(child)
+            timed_out, stopped = self._wait(child, started + wall_s)
             if timed_out:
-                os.kill(pid, signal.SIGKILL)
-            _, status, usage = os.wait4(pid, 0)
+                os.kill(child.pid, signal.SIGKILL)
+            _, status, usage = os.wait4(child.pid, 0)
             self._clean()
             return {
                 "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
@@ -189,44 +194,76 @@ class _Keeper:
                 "wall_s": time.monotonic() - started,
                 "cpu_s": usage.ru_utime + usage.ru_stime,
                 "peak_kib": usage.ru_maxrss,
-                "output": os.pread(output, OUTPUT_KEPT_BYTES, 0).decode(errors="replace"),
+                "output": os.pread(child.output, OUTPUT_KEPT_BYTES, 0).decode(errors="replace"),
             }
         finally:
-            os.close(child.pidfd)
-            os.close(output)
+            child.close()
 
     def _prepare(self, request: Mapping[str, object]) -> None:
         """Let the job's module load what its children have in common; a failure shows again in the child."""
         with contextlib.suppress(Exception):
             self._modules[str(request["job"])].prepare(request["arguments"])
 
-    def _become_job(self, request: Mapping[str, object], fds: Sequence[int], limits: Limits, output: int) -> None:
-        """Turn the forked child into the job; returns or raises only before the caller's os._exit."""
-        try:
-            job: Job = self._modules[str(request["job"])].run
-            self._connection.close()
-            if not self._first:
-                die_with_parent(os.getppid())
-            for number in (
-                signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ,
-            ):  # fmt: skip
-                signal.signal(number, signal.SIG_DFL)
-            os.setsid()
-            os.dup2(output, 1)
-            os.dup2(output, 2)
-            with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as f:  # noqa: PTH123 - one call in a hurry
-                f.write("1000")
-            if request.get("folder"):
-                os.chdir(str(request["folder"]))
-            limits.apply()
-            if self._filtered:
-                deny_reaching_out()
-            job(request["arguments"], fds)  # type: ignore[arg-type]
-            os._exit(0)
-        except BaseException as error:
-            _say(error)
+    def _ordered(self, request: Mapping[str, object], fds: Sequence[int]) -> _Child:
+        """A child that has got its orders: the spare one, or a new one where it is missing or has been killed."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            try:
+                send(spare.orders, request, fds)
+                return spare
+            except OSError:
+                self._clean()
+                spare.close()
+        child = self._fork()
+        send(child.orders, request, fds)
+        return child
 
-    def _wait(self, child: _Child) -> tuple[bool, bool]:
+    def _fork(self) -> _Child:
+        """Fork a child that waits for its orders."""
+        ours, theirs = socket.socketpair()
+        output = os.memfd_create("output", os.MFD_CLOEXEC)
+        keeper = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._connection.close()
+                ours.close()
+                self._become_job(keeper, theirs, output)
+            except BaseException as error:
+                _say(error)
+            finally:
+                os._exit(SETUP_FAILED)
+        theirs.close()
+        return _Child(pid, os.pidfd_open(pid), output, ours)
+
+    def _become_job(self, keeper: int, orders: socket.socket, output: int) -> None:
+        """Turn the forked child into a job, once its orders come; returns or raises only before the caller's _exit."""
+        if not self._first:
+            die_with_parent(keeper)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as f:  # noqa: PTH123 - one call in a hurry
+            f.write("1000")
+        if self._filtered:
+            filter_program(os.getpid())
+        try:
+            request, fds = receive(orders)
+        except EOFError:
+            os._exit(0)  # the keeper has gone
+        orders.close()
+        job: Job = self._modules[str(request["job"])].run
+        if request.get("folder"):
+            os.chdir(str(request["folder"]))
+        Limits(**request["limits"]).apply()  # type: ignore[arg-type]  # built by the controller
+        if self._filtered:
+            deny_reaching_out()
+        job(request["arguments"], fds)  # type: ignore[arg-type]
+        os._exit(0)
+
+    def _wait(self, child: _Child, deadline: float) -> tuple[bool, bool]:
         """Wait for the child's end.
 
         Returns:
@@ -236,7 +273,7 @@ class _Keeper:
         poll.register(child.pidfd, select.POLLIN)
         poll.register(self._connection, select.POLLHUP | select.POLLRDHUP)
         while True:
-            left = child.deadline - time.monotonic()
+            left = deadline - time.monotonic()
             if left <= 0:
                 found = os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
                 return True, found is not None

@@ -147,8 +147,9 @@ def syscall_name(number: int) -> str:
     return FORBIDDEN.get(number, f"system call {number}")
 
 
+@functools.lru_cache(maxsize=1)
 def filter_program(pid: int) -> bytes:
-    """The filter as classic BPF, for a process that knows itself as `pid`.
+    """The filter as classic BPF, for a process that knows itself as `pid`; kept, since a job builds it ahead.
 
     Raises:
         OSError: ENOSYS: there is no filter for this processor.
