@@ -9,6 +9,7 @@ import pytest
 from tunewright.errors import OptionError, SpecificationError
 from tunewright.kernel import Kernel, Measuring, read_kernel
 from tunewright.measure import Measurement, Status
+from tunewright.runners.keeper import KEEPERS
 from tunewright.runners.program import ProgramRunner, parse_answer
 from tunewright.tune import tune
 
@@ -51,7 +52,7 @@ def test_each_way_a_command_can_end_has_its_status_and_cause(
 ) -> None:
     with ProgramRunner(shell) as runner:
         found = dict(zip(SHELL, runner.measure(range(len(SHELL))), strict=True))
-        assert len(left_behind()) <= 2, "only the worker itself"
+        assert len(left_behind()) <= KEEPERS
     for name, (_, status, words) in SHELL.items():
         assert (found[name].status, words in found[name].detail) == (status, True), (name, found[name])
     assert found["json"].runtimes_ms == (1.0, 2.0)

@@ -6,8 +6,8 @@ whatever a job has started, and the keeper's own end ends everything. Elsewhere 
 searches /proc. A job is a module with a function ``run(arguments, fds)``, which runs in the child, and
 perhaps ``prepare(arguments)``, which runs in the keeper before each fork: cheap and harmless.
 
-The child for the next job is forked ahead, once the last job's remains are gone, and waits for its orders: forking
-and setting up take longer than a small kernel.
+The child for the next job is forked ahead, once the last job's remains are gone, with the last job's limits, and waits
+for its orders: forking and setting up take longer than a small kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tunewright.runners.isolation import (
     Limits,
@@ -33,13 +33,16 @@ from tunewright.runners.isolation import (
     end_descendants,
     enter_pid_namespace,
 )
-from tunewright.runners.seccomp import deny_reaching_out, filter_program
+from tunewright.runners.seccomp import deny_reaching_out
 from tunewright.runners.wire import receive, send
 
-__all__ = ["OUTPUT_KEPT_BYTES", "SETUP_FAILED", "main"]
+__all__ = ["KEEPERS", "OUTPUT_KEPT_BYTES", "SETUP_FAILED", "main"]
 
 SETUP_FAILED = 120
 """Exit status of a child that failed before, or in, the job's own Python code."""
+
+KEEPERS = 3
+"""Processes of a worker between jobs, at most: its guard, the keeper proper and the child forked ahead."""
 
 OUTPUT_KEPT_BYTES = 4096
 """How much of what a job printed is handed on."""
@@ -97,10 +100,24 @@ def _guard(connection: socket.socket, controller: int, modules: Sequence[str], n
     return 0
 
 
+class _Terms(NamedTuple):
+    """What is settled about a job before it gets its orders."""
+
+    job: str
+    limits: Limits
+    folder: str
+
+    @classmethod
+    def of(cls, request: Mapping[str, object]) -> _Terms:
+        """The terms of a request, which the controller built."""
+        return cls(str(request["job"]), Limits(**request["limits"]), str(request.get("folder") or ""))  # type: ignore[arg-type]
+
+
 @dataclass(slots=True)
 class _Child:
     """A child that waits for its orders or carries them out; `output` is the file that it prints into."""
 
+    terms: _Terms
     pid: int
     pidfd: int
     output: int
@@ -163,8 +180,9 @@ class _Keeper:
                 request, fds = receive(self._connection)
             except (EOFError, OSError, ValueError):
                 return
+            terms = _Terms.of(request)
             try:
-                answer = self._run(request, fds)
+                answer = self._run(terms, request["arguments"], fds)
             except OSError as error:
                 answer = {"lost": f"no process could be started: {error}"}
             finally:
@@ -172,16 +190,16 @@ class _Keeper:
                     os.close(fd)
             send(self._connection, answer)
             with contextlib.suppress(OSError):  # the next job will say so
-                self._spare = self._fork()
+                self._spare = self._fork(terms)
 
-    def _run(self, request: Mapping[str, object], fds: Sequence[int]) -> dict[str, object]:
+    def _run(self, terms: _Terms, arguments: object, fds: Sequence[int]) -> dict[str, object]:
         """Let a child do the job, wait for its end or for the deadline, and clean up."""
-        wall_s = float(request["limits"]["wall_s"])  # type: ignore[index]  # built by the controller
-        self._prepare(request)
+        with contextlib.suppress(Exception):  # a failure shows again in the child
+            self._modules[terms.job].prepare(arguments)
         started = time.monotonic()
-        child = self._ordered(request, fds)
+        child = self._ordered(terms, arguments, fds)
         try:
-            timed_out, stopped = self._wait(child, started + wall_s)
+            timed_out, stopped = self._wait(child, started + terms.limits.wall_s)
             if timed_out:
                 os.kill(child.pid, signal.SIGKILL)
             _, status, usage = os.wait4(child.pid, 0)
@@ -199,26 +217,22 @@ class _Keeper:
         finally:
             child.close()
 
-    def _prepare(self, request: Mapping[str, object]) -> None:
-        """Let the job's module load what its children have in common; a failure shows again in the child."""
-        with contextlib.suppress(Exception):
-            self._modules[str(request["job"])].prepare(request["arguments"])
-
-    def _ordered(self, request: Mapping[str, object], fds: Sequence[int]) -> _Child:
-        """A child that has got its orders: the spare one, or a new one where it is missing or has been killed."""
+    def _ordered(self, terms: _Terms, arguments: object, fds: Sequence[int]) -> _Child:
+        """A child that has got its orders: the spare one, or a new one if that has other terms or has been killed."""
+        orders = {"arguments": arguments}
         spare, self._spare = self._spare, None
         if spare is not None:
-            try:
-                send(spare.orders, request, fds)
-                return spare
-            except OSError:
-                self._clean()
-                spare.close()
-        child = self._fork()
-        send(child.orders, request, fds)
+            with contextlib.suppress(OSError):
+                if spare.terms == terms:
+                    send(spare.orders, orders, fds)
+                    return spare
+            self._clean()
+            spare.close()
+        child = self._fork(terms)
+        send(child.orders, orders, fds)
         return child
 
-    def _fork(self) -> _Child:
+    def _fork(self, terms: _Terms) -> _Child:
         """Fork a child that waits for its orders."""
         ours, theirs = socket.socketpair()
         output = os.memfd_create("output", os.MFD_CLOEXEC)
@@ -228,16 +242,16 @@ class _Keeper:
             try:
                 self._connection.close()
                 ours.close()
-                self._become_job(keeper, theirs, output)
+                self._become_job(terms, keeper, theirs, output)
             except BaseException as error:
                 _say(error)
             finally:
                 os._exit(SETUP_FAILED)
         theirs.close()
-        return _Child(pid, os.pidfd_open(pid), output, ours)
+        return _Child(terms, pid, os.pidfd_open(pid), output, ours)
 
-    def _become_job(self, keeper: int, orders: socket.socket, output: int) -> None:
-        """Turn the forked child into a job, once its orders come; returns or raises only before the caller's _exit."""
+    def _become_job(self, terms: _Terms, keeper: int, orders: socket.socket, output: int) -> None:
+        """Wait for the orders and carry them out; returns or raises only before the caller's os._exit."""
         if not self._first:
             die_with_parent(keeper)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
@@ -247,19 +261,17 @@ class _Keeper:
         os.dup2(output, 2)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as f:  # noqa: PTH123 - one call in a hurry
             f.write("1000")
+        if terms.folder:
+            os.chdir(terms.folder)
+        terms.limits.apply()
         if self._filtered:
-            filter_program(os.getpid())
+            deny_reaching_out()
         try:
             request, fds = receive(orders)
         except EOFError:
             os._exit(0)  # the keeper has gone
         orders.close()
-        job: Job = self._modules[str(request["job"])].run
-        if request.get("folder"):
-            os.chdir(str(request["folder"]))
-        Limits(**request["limits"]).apply()  # type: ignore[arg-type]  # built by the controller
-        if self._filtered:
-            deny_reaching_out()
+        job: Job = self._modules[terms.job].run
         job(request["arguments"], fds)  # type: ignore[arg-type]
         os._exit(0)
 

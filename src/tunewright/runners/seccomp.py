@@ -147,9 +147,8 @@ def syscall_name(number: int) -> str:
     return FORBIDDEN.get(number, f"system call {number}")
 
 
-@functools.lru_cache(maxsize=1)
 def filter_program(pid: int) -> bytes:
-    """The filter as classic BPF, for a process that knows itself as `pid`; kept, since a job builds it ahead.
+    """The filter as classic BPF, for a process that knows itself as `pid`.
 
     Raises:
         OSError: ENOSYS: there is no filter for this processor.
