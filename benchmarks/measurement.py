@@ -3,7 +3,9 @@
     python benchmarks/measurement.py
 
 Measures a configuration that is compiled already, with one sample and no warm-up, many times, and prints wall time of
-the whole call less the sample. The peer is forking and ending a bare process of the same interpreter.
+the whole call less the sample: with a pause between measurements, such as waiting for a compiler or writing to the store
+makes in a run (the worker forks its next child meanwhile), and at once after one another. The peer is forking and ending
+a bare process of the same interpreter.
 """
 
 import os
@@ -17,6 +19,7 @@ from tunewright.runners.host import HostRunner
 
 SOURCE = "void add(const float *a, const float *b, float *c) { for (int i = 0; i < N; i++) c[i] = a[i] + b[i]; }\n"
 REPEATS = 200
+PAUSE_S = 0.01
 
 
 def bare_fork_ms() -> float:
@@ -26,6 +29,16 @@ def bare_fork_ms() -> float:
         os._exit(0)
     os.waitpid(pid, 0)
     return (time.perf_counter() - start) * 1e3
+
+
+def costs_ms(runner: HostRunner, repeats: int, pause_s: float) -> list[float]:
+    costs = []
+    for _ in range(repeats):
+        time.sleep(pause_s)
+        start = time.perf_counter()
+        [measured] = runner.measure([0])
+        costs.append((time.perf_counter() - start) * 1e3 - sum(measured.runtimes_ms))
+    return costs
 
 
 def main() -> None:
@@ -48,12 +61,12 @@ def main() -> None:
             )
             with HostRunner(kernel) as runner:
                 runner.measure([0])
-                costs = []
-                for _ in range(REPEATS if n < 1_000_000 else 20):
-                    start = time.perf_counter()
-                    [measured] = runner.measure([0])
-                    costs.append((time.perf_counter() - start) * 1e3 - sum(measured.runtimes_ms))
-            print(f"{n:9,} floats in each of 3 arrays: {median(costs):6.2f} ms (least {min(costs):.2f})")
+                repeats = REPEATS if n < 1_000_000 else 20
+                paused, at_once = costs_ms(runner, repeats, PAUSE_S), costs_ms(runner, repeats, 0)
+            print(
+                f"{n:9,} floats in each of 3 arrays: {median(paused):6.2f} ms (least {min(paused):.2f}); "
+                f"at once after one another {median(at_once):6.2f} ms (least {min(at_once):.2f})"
+            )
     print(f"bare fork and wait: {median(bare_fork_ms() for _ in range(REPEATS)):.2f} ms")
 
 

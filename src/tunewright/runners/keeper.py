@@ -23,6 +23,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, NoReturn
 
@@ -142,6 +143,8 @@ class _Keeper:
         self._first = not namespace_note
         if not self._first:
             adopt_orphans()
+        with contextlib.suppress(OSError):  # children inherit it: when memory runs out, the largest of them goes first
+            Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
         layers = {
             "process namespace": namespace_note,
             "orphan adoption": "" if not self._first else "not needed beside the process namespace",
@@ -259,8 +262,6 @@ class _Keeper:
         os.setsid()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as f:  # noqa: PTH123 - one call in a hurry
-            f.write("1000")
         if terms.folder:
             os.chdir(terms.folder)
         terms.limits.apply()
