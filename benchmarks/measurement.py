@@ -3,9 +3,9 @@
     python benchmarks/measurement.py
 
 Measures a configuration that is compiled already, with one sample and no warm-up, many times, and prints wall time of
-the whole call less the sample: with a pause between measurements, such as waiting for a compiler or writing to the store
-makes in a run (the worker forks its next child meanwhile), and at once after one another. The peer is forking and ending
-a bare process of the same interpreter.
+the whole call less the sample: with a pause between measurements, such as a compiler or the store makes in a run (the
+worker forks its next child meanwhile), and at once after one another. The peer is forking and ending a bare process of
+the same interpreter.
 """
 
 import os
