@@ -1,0 +1,1 @@
+"""Scoring optimizers on recorded spaces."""

@@ -1,0 +1,53 @@
+"""The job that makes scored runs, in a child of a keeper process."""
+
+from __future__ import annotations
+
+import functools
+import os
+import site
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["prepare", "run"]
+
+
+def prepare(arguments: Mapping[str, Any]) -> None:
+    """Import numpy and load the space once for all children; in the keeper, so only our own code."""
+    _ready()
+    _prepared(arguments["folder"], arguments["name"])
+
+
+def run(arguments: Mapping[str, Any], fds: Sequence[int]) -> None:
+    """Make the runs of one cell; each goes to the only descriptor as soon as it has ended."""
+    _ready()
+    from tunewright.bench.simulate import Problem, make_run  # noqa: PLC0415 - after the search path is set
+    from tunewright.bench.runs import pack  # noqa: PLC0415
+    from tunewright.errors import OptimizerError, OptionError  # noqa: PLC0415
+
+    problem = _prepared(arguments["folder"], arguments["name"])
+    try:
+        for number in range(arguments["first"], arguments["first"] + arguments["count"]):
+            _write(fds[0], b"R", pack([make_run(problem, arguments, number)]))
+    except (OptionError, OptimizerError) as error:
+        _write(fds[0], b"E", str(error).encode())
+
+
+@functools.cache
+def _ready() -> None:
+    """Find the packages that this Python has; linear algebra on one thread."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    site.main()
+
+
+@functools.cache
+def _prepared(folder: str, name: str) -> Any:
+    from tunewright.bench.simulate import Problem  # noqa: PLC0415 - as above
+
+    return Problem.load(folder, name)
+
+
+def _write(fd: int, kind: bytes, body: bytes) -> None:
+    rest = memoryview(len(body).to_bytes(8, "little") + kind + body)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
