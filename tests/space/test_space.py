@@ -320,3 +320,32 @@ def test_missing_file_is_refused_by_name(tmp_path: Path) -> None:
         SearchSpace.load(tmp_path / "nowhere")
     with pytest.raises(SpaceError, match="cannot be written"):
         SearchSpace({"x": [1]}).save(tmp_path / "no" / "folder")
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        SearchSpace({"x": range(5), "y": range(4), "z": ["a", "b", "c"]}, ["x + y < 6", "x > 0 or z == 'a'"]),
+        SearchSpace({"x": range(5), "free": range(4), "y": range(4), "other": ["a", "b"]}, ["x + y < 6"]),
+        SearchSpace({f"p{k}": range(10) for k in range(20)}, [f"p{k} == p{k + 1}" for k in range(18)]),
+        SearchSpace({}),
+    ],
+    ids=["one group", "several groups", "a wide group", "no parameters"],
+)
+def test_value_indices_and_ids_lead_to_each_other(space: SearchSpace) -> None:
+    rows = [space.code_row(i) for i in range(space.size)]
+    assert rows == [tuple(row) for row in space.codes.tolist()]
+    assert [space.find_codes(row) for row in rows] == list(range(space.size))
+    valid = set(rows)
+    rng = Random(1)
+    for _ in range(200):
+        codes = tuple(rng.randrange(len(values)) for values in space.parameters.values())
+        assert (space.find_codes(codes) is not None) == (codes in valid)
+
+
+def test_value_indices_are_found_in_groups_beyond_the_listed_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tunewright.space.group.LISTED", 3)
+    space = SearchSpace({"x": range(5), "y": range(5)}, ["x <= y"])
+    assert [space.find_codes(space.code_row(i)) for i in range(space.size)] == list(range(space.size))
+    assert space.find_codes((4, 0)) is None
+    assert space.find_codes((4, 3)) is None

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunewright.errors import OptionError, SpaceError, SpaceTooLargeError
-from tunewright.space.group import Group, make_group
+from tunewright.space.group import Group, WideGroup, make_group
 from tunewright.space.parameters import code_dtype
 
 if TYPE_CHECKING:
@@ -42,9 +42,20 @@ class Factors:
             self._strides[number] = self._strides[number + 1] * groups[number + 1].size
         position = {name: number for number, name in enumerate(names)}
         self._positions = [[position[name] for name in group.names] for group in groups]
+        self._in_order = len(groups) == 1 and groups[0].names == self.names
+        # What one step of a parameter adds to the id, where its group holds every combination.
+        self._weights = [0] * len(names)
+        self._tied: list[tuple[Group, int, list[int]]] = []
+        for group, stride, positions in zip(groups, self._strides, self._positions, strict=True):
+            if group.size < group.cartesian or isinstance(group, WideGroup):
+                self._tied.append((group, stride, positions))
+                continue
+            for where, weight in zip(positions, group.strides, strict=True):
+                self._weights[where] = weight * stride
         self._moving = [number for number, group in enumerate(groups) if group.size > 1]
         self._cache: dict[str, dict[int, tuple[int, ...]]] = {kind: {} for kind in KINDS}
         self._group_cache: dict[tuple[str, int, int], list[int]] = {}
+        self._rows: dict[int, tuple[int, ...]] = {}
         self._cached = 0
 
     def rows(self, id: int) -> list[int]:  # noqa: A002 - the name of the protocol
@@ -65,18 +76,22 @@ class Factors:
             rows.append(row)
         return rows
 
-    def code_row(self, id: int) -> list[int]:  # noqa: A002 - the name of the protocol
+    def code_row(self, id: int) -> tuple[int, ...]:  # noqa: A002 - the name of the protocol
         """Return an id's value indices."""
-        codes = [0] * len(self.names)
-        for group, row, positions in zip(self.groups, self.rows(id), self._positions, strict=True):
-            for position, code in zip(positions, group.code_row(row), strict=True):
-                codes[position] = code
-        return codes
+        found = self._rows.get(id)
+        if found is None:
+            found = tuple(self._code_row(self.rows(id)))
+            self._remember(len(found))
+            self._rows[operator.index(id)] = found
+        return found
 
     def find(self, codes: Sequence[int]) -> int | None:
-        """Return the id with these value indices, or None."""
-        total = 0
-        for group, stride, positions in zip(self.groups, self._strides, self._positions, strict=True):
+        """Return the id with these value indices, each within its list, or None."""
+        if self._in_order:
+            row = self.groups[0].find(codes)
+            return row if row >= 0 else None
+        total: int = sum(map(operator.mul, codes, self._weights))
+        for group, stride, positions in self._tied:
             row = group.find([codes[position] for position in positions])
             if row < 0:
                 return None
@@ -137,9 +152,7 @@ class Factors:
         found = cache.get(id)
         if found is None:
             found = self._box(id) if kind == "box" else self._line(id, kind)
-            self._cached += len(found)
-            if self._cached > MAX_CACHED:
-                self._clear()
+            self._remember(len(found))
             cache[id] = found
         return found
 
@@ -186,10 +199,26 @@ class Factors:
         found.remove(operator.index(id))
         return tuple(found)
 
+    def _code_row(self, rows: Sequence[int]) -> list[int]:
+        if self._in_order:
+            return self.groups[0].code_row(rows[0])
+        codes = [0] * len(self.names)
+        for group, row, positions in zip(self.groups, rows, self._positions, strict=True):
+            for position, code in zip(positions, group.code_row(row), strict=True):
+                codes[position] = code
+        return codes
+
+    def _remember(self, numbers: int) -> None:
+        """Make room for so many numbers."""
+        self._cached += numbers
+        if self._cached > MAX_CACHED:
+            self._clear()
+
     def _clear(self) -> None:
         for cache in self._cache.values():
             cache.clear()
         self._group_cache.clear()
+        self._rows.clear()
         self._cached = 0
 
 

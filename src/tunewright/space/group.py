@@ -7,6 +7,8 @@ are int64 where the product of the radices allows (`NarrowGroup`), else bytes th
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from operator import mul
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -23,6 +25,7 @@ Codes: TypeAlias = npt.NDArray[np.integer]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
 NARROW = 2**62
+LISTED = 500_000  # groups up to this size keep their keys as a list too, which a single search is faster in
 CHUNK = 1 << 20
 
 
@@ -51,15 +54,19 @@ class NarrowGroup:
         self.cartesian = math.prod(radices)
         # One key beyond all others, so that a search never points past the end.
         self._keys = np.append(keys, np.int64(2**63 - 1))
-        self._strides = _strides(radices)
-        self._stride_array = np.array(self._strides, dtype=np.int64)
+        self.strides = _strides(radices)
+        self._stride_array = np.array(self.strides, dtype=np.int64)
         self._radix_array = np.array(radices, dtype=np.int64)
         moving = [number for number, radix in enumerate(radices) if radix > 1]
         self._moving = moving
         self._starts = np.cumsum([0, *(radices[number] for number in moving)]).tolist()
-        offsets = [np.arange(radices[number], dtype=np.int64) * self._strides[number] for number in moving]
+        offsets = [np.arange(radices[number], dtype=np.int64) * self.strides[number] for number in moving]
         self._offsets = np.concatenate(offsets) if offsets else np.zeros(0, dtype=np.int64)
         self._which = np.repeat(np.array(moving, dtype=np.intp), [radices[number] for number in moving])
+        self._listed: list[int] | None = None
+
+    def __reduce__(self) -> tuple[type[NarrowGroup], tuple[object, ...]]:
+        return NarrowGroup, (self.names, self.radices, self.keys)
 
     @property
     def keys(self) -> npt.NDArray[np.int64]:
@@ -82,15 +89,20 @@ class NarrowGroup:
     def code_row(self, row: int) -> list[int]:
         """Return the value indices of one row."""
         key = row if self.size == self.cartesian else int(self._keys[row])
-        return [key // stride % radix for stride, radix in zip(self._strides, self.radices, strict=True)]
+        return [key // stride % radix for stride, radix in zip(self.strides, self.radices, strict=True)]
 
     def find(self, codes: Sequence[int]) -> int:
         """Return the row with these value indices, or -1."""
-        key = sum(code * stride for code, stride in zip(codes, self._strides, strict=True))
+        key: int = sum(map(mul, codes, self.strides))
         if self.size == self.cartesian:
             return key
-        row = int(self._keys.searchsorted(key))
-        return row if row < self.size and self._keys[row] == key else -1
+        if self._listed is None:
+            if self.size > LISTED:
+                row = int(self._keys.searchsorted(key))
+                return row if self._keys[row] == key else -1
+            self._listed = self._keys.tolist()
+        row = bisect_left(self._listed, key)
+        return row if self._listed[row] == key else -1
 
     def single(self, row: int) -> list[int]:
         """Return the other rows that differ in exactly one parameter, ascending."""
@@ -128,7 +140,7 @@ class NarrowGroup:
         """Return the rows whose indices all differ by at most one, ascending, the row itself included."""
         prefixes = np.zeros(1, dtype=np.int64)
         low = np.zeros(1, dtype=np.intp)
-        for code, stride, radix in zip(self.code_row(row), self._strides, self.radices, strict=True):
+        for code, stride, radix in zip(self.code_row(row), self.strides, self.radices, strict=True):
             if radix == 1:
                 continue
             near = np.arange(max(code - 1, 0), min(code + 2, radix), dtype=np.int64)

@@ -224,6 +224,25 @@ class SearchSpace:
             codes.append(code)
         return self._factors.find(codes)
 
+    def code_row(self, id: int) -> tuple[int, ...]:  # noqa: A002 - the name of the protocol
+        """Return a configuration's value indices in parameter order: `config` for those who compute with it.
+
+        Raises:
+            SpaceError: an id outside 0..size-1.
+        """
+        return self._factors.code_row(id)
+
+    def find_codes(self, codes: Sequence[int]) -> int | None:
+        """Return the id with these value indices, or None if they are not valid together.
+
+        Not checked, for speed: there is one index a parameter, and it is within its list.
+
+        >>> space = SearchSpace({"x": [16, 32, 64], "y": [1, 2, 4]}, ["x * y <= 64"])
+        >>> space.code_row(4), space.find_codes((1, 1)), space.find_codes((2, 1))
+        ((1, 1), 4, None)
+        """
+        return self._factors.find(codes)
+
     def nearest(self, config: Mapping[str, object]) -> int:
         """Return the valid id closest to a configuration, valid or not; the lowest of several.
 
