@@ -9,8 +9,7 @@ import pytest
 from tunewright.budget import Budget
 from tunewright.errors import OptimizerError, OptionError
 from tunewright.measure import Measurement, Objective, Status, Stopped, Task
-from tunewright.optimizers import load, names
-from tunewright.optimizers.catalogue import hyperparameters
+from tunewright.optimizers import exemptions, hyperparameter_values, hyperparameters, load, names
 from tunewright.plan import drive
 from tunewright.records import RecordedSpace
 from tunewright.runners.replay import ReplayRunner
@@ -20,8 +19,38 @@ from tunewright.tune import replay
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_built_in_optimizer_conforms_without_exemption(name: str) -> None:
-    assert check_optimizer(load(name)) == ()
+def test_a_built_in_optimizer_conforms(name: str) -> None:
+    assert check_optimizer(load(name), exempt=exemptions(name)) == ()
+
+
+def test_only_renderings_of_published_algorithms_declare_exemptions() -> None:
+    assert {name for name in names() if exemptions(name)} <= {"adaptive_tabu_grey_wolf", "hybrid_vndx"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_option_that_changes_a_search_lists_values_and_its_default_is_one(name: str) -> None:
+    values = hyperparameter_values(name)
+    defaults = hyperparameters(load(name))
+    assert values.keys() == defaults.keys() - {"batch"}
+    for option, choices in values.items():
+        assert defaults[option] in choices
+        assert len(set(choices)) == len(choices) >= 2
+        assert {type(choice) for choice in choices} == {type(defaults[option])}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_listed_value_is_accepted(name: str) -> None:
+    recorded = valley()
+    for option, choices in hyperparameter_values(name).items():
+        for choice in choices:
+            run = replay(recorded, optimizer=name, evaluations=30, options={option: choice})
+            assert len(run.trials) == 30
+
+
+def test_no_two_built_in_optimizers_propose_the_same_sequence() -> None:
+    recorded = valley()
+    sequences = {name: [t.id for t in replay(recorded, optimizer=name, evaluations=200).trials] for name in names()}
+    assert len({tuple(ids) for ids in sequences.values()}) == len(names())
 
 
 def valley() -> RecordedSpace:
@@ -93,7 +122,42 @@ def test_an_optimizer_is_loaded_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def mine(space, budget, rng, *, start=(), step=3):\n    yield list(range(0, space.size, step))\n")
     assert hyperparameters(load(str(file))) == {"step": 3}
+    assert hyperparameter_values(str(file)) == {}
+    assert exemptions(str(file)) == frozenset()
     assert len(replay(valley(), optimizer=f"{file}:mine").trials) == valley().space.size // 3
+
+
+def test_a_file_declares_values_worth_trying_and_what_it_does_not_promise(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        'HYPERPARAMETERS = {"step": [1, 2]}\nEXEMPT = {"start"}\n'
+        "def mine(space, budget, rng, *, start=(), step=1):\n    yield [0]\n"
+    )
+    assert hyperparameter_values(f"{file}:mine") == {"step": (1, 2)}
+    assert exemptions(f"{file}:mine") == {"start"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('HYPERPARAMETERS = {"stop": [1]}', "names 'stop'; its options are step"),
+        ('HYPERPARAMETERS = {"step": "12"}', "must list values of 'step', not '12'"),
+        ('HYPERPARAMETERS = {"step": []}', "must list values of 'step'"),
+        ("HYPERPARAMETERS = 3", "must map options to values"),
+    ],
+)
+def test_values_that_cannot_be_tried_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"{text}\ndef mine(space, budget, rng, *, start=(), step=1):\n    yield [0]\n")
+    with pytest.raises(OptimizerError, match=message):
+        hyperparameter_values(str(file))
+
+
+def test_exemptions_that_are_a_text_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text('EXEMPT = "start"\ndef mine(space, budget, rng, *, start=()):\n    yield [0]\n')
+    with pytest.raises(OptimizerError, match="must be a set of names"):
+        exemptions(str(file))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """Optimizers, one file each: ``optimizers/NAME.py`` holds a generator function ``NAME``."""
 
-from tunewright.optimizers.catalogue import hyperparameters, load, names
+from tunewright.optimizers.catalogue import exemptions, hyperparameter_values, hyperparameters, load, names
 
-__all__ = ["hyperparameters", "load", "names"]
+__all__ = ["exemptions", "hyperparameter_values", "hyperparameters", "load", "names"]

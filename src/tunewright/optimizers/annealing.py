@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, inf
 from random import Random
 
@@ -13,6 +13,12 @@ from tunewright.space import SearchSpace
 
 __all__ = ["annealing"]
 
+HYPERPARAMETERS: Mapping[str, Sequence[object]] = {
+    "patience": (25, 50, 100, 200),
+    "temperature": (0.03, 0.1, 0.3, 1.0),
+    "neighborhood": ("single", "step", "box"),
+}
+
 
 def annealing(
     space: SearchSpace,
@@ -21,12 +27,13 @@ def annealing(
     *,
     start: Sequence[int] = (),
     patience: int = 100,
+    temperature: float = 0.1,
     neighborhood: str = "single",
 ) -> Plan:
     """Single moves; a worse one is taken with a probability that falls with its size and over the budget.
 
-    The temperature is the running mean of the cost differences seen, times the share of the budget that is
-    left, so that the unit of the cost does not matter.
+    The temperature is counted in the running mean of the cost differences seen, so that the unit of the cost
+    does not matter, and falls with the share of the budget that is left.
 
     Args:
         space: where to search.
@@ -34,6 +41,7 @@ def annealing(
         rng: random numbers.
         start: ids to try first; the walk begins from the best of them.
         patience: moves without a new best of the walk before it is given up for a new one.
+        temperature: at the start, in units of the typical difference.
         neighborhood: `SearchSpace.neighbors` kind.
     """
     seen = set(start)
@@ -58,7 +66,7 @@ def annealing(
             least = min(fy, least)
             if fx < fy < inf:
                 typical += 0.1 * (fy - fx - typical)
-                if rng.random() >= exp(-(fy - fx) / (typical * (1 - budget.spent) + 1e-300)):
+                if rng.random() >= exp(-(fy - fx) / (temperature * typical * (1 - budget.spent) + 1e-300)):
                     continue
             elif fy == inf > fx:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from tunewright.budget import Clock
@@ -11,6 +11,12 @@ from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
 __all__ = ["differential_evolution"]
+
+HYPERPARAMETERS: Mapping[str, Sequence[object]] = {
+    "population": (10, 20, 40),
+    "weight": (0.4, 0.7, 1.0),
+    "crossover": (0.4, 0.7, 0.9),
+}
 
 
 def differential_evolution(

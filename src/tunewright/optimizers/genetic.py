@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from tunewright.budget import Clock
-from tunewright.optimizers.toolkit.draw import below, shuffled, unseen
+from tunewright.optimizers.toolkit.draw import shuffled, unseen
+from tunewright.optimizers.toolkit.moves import Moves
 from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
 __all__ = ["genetic"]
+
+HYPERPARAMETERS: Mapping[str, Sequence[object]] = {
+    "population": (10, 20, 40),
+    "mutation": (0.1, 0.3, 0.5),
+    "tournament": (2, 4, 6),
+}
 
 
 def genetic(
@@ -21,7 +28,7 @@ def genetic(
     start: Sequence[int] = (),
     population: int = 20,
     mutation: float = 0.3,
-    tournament: int = 2,
+    tournament: int = 4,
 ) -> Plan:
     """Survivors are the best of parents and children; a child seen before gives way to a new one.
 
@@ -39,6 +46,7 @@ def genetic(
     """
     seen = set(start)
     fresh = unseen(space.size, rng, seen)
+    moves = Moves(space, rng)
     ids = list(dict.fromkeys(start))
     while len(ids) < population and (i := next(fresh, -1)) >= 0:
         ids.append(i)
@@ -49,13 +57,12 @@ def genetic(
         alive = sorted([*alive, *zip(costs, ids, strict=True)])[:population]
         ids = []
         while len(ids) < population:
-            mother, father = (min(rng.choices(alive, k=tournament))[1] for _ in range(2))
+            mother, father = _winner(alive, tournament, rng), _winner(alive, tournament, rng)
             child = _cross(space, mother, father, rng)
             if rng.random() < mutation:
-                around = space.neighbors(child)
-                child = around[below(len(around), rng)] if around else child
+                child = moves.single(child)
             if child in seen:
-                child = next((i for i in shuffled(space.neighbors(child), rng) if i not in seen), -1)
+                child = moves.unseen(child, seen)
             if child < 0:
                 child = next(fresh, -1)
             if child < 0:
@@ -64,15 +71,24 @@ def genetic(
             ids.append(child)
 
 
+def _winner(alive: Sequence[tuple[float, int]], tournament: int, rng: Random) -> int:
+    """The best of some members drawn at random: they are sorted, so one draw of the lowest rank will do."""
+    return alive[int(len(alive) * (1 - (1 - rng.random()) ** (1 / tournament)))][1]
+
+
 def _cross(space: SearchSpace, mother: int, father: int, rng: Random) -> int:
     """Walk from mother towards father over valid configurations, taking about half of what differs."""
-    child, goal = space.config(mother), space.config(father)
-    differing = [name for name in child if child[name] != goal[name]]
-    rng.shuffle(differing)
+    if mother == father:
+        return mother
+    child, goal = list(space.code_row(mother)), space.code_row(father)
+    random = rng.random
+    taken = [k for k, own in enumerate(child) if own != goal[k] and random() < 0.5]
     place = mother
-    for name in differing:
-        if rng.random() < 0.5:
-            step = space.find({**child, name: goal[name]})
-            if step is not None:
-                place, child[name] = step, goal[name]
+    for k in shuffled(taken, rng):
+        old, child[k] = child[k], goal[k]
+        step = space.find_codes(child)
+        if step is None:
+            child[k] = old
+        else:
+            place = step
     return place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from tunewright.budget import Clock
@@ -11,6 +11,8 @@ from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
 __all__ = ["local_search"]
+
+HYPERPARAMETERS: Mapping[str, Sequence[object]] = {"neighborhood": ("single", "step", "box")}
 
 
 def local_search(

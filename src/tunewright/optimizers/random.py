@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
@@ -12,6 +12,8 @@ from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
 __all__ = ["random"]
+
+HYPERPARAMETERS: Mapping[str, Sequence[object]] = {}
 
 
 def random(space: SearchSpace, budget: Clock, rng: Random, *, start: Sequence[int] = (), batch: int = 1) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from random import Random
 from statistics import NormalDist
@@ -17,6 +17,8 @@ from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
 __all__ = ["ridge"]
+
+HYPERPARAMETERS: Mapping[str, Sequence[object]] = {"initial": (5, 10, 20), "local": (0.2, 0.4, 0.6)}
 
 _WHOLE = 20_000
 """Spaces up to this size are scored whole, larger ones by a random sample each time."""
