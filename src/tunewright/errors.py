@@ -7,6 +7,7 @@
     │   ├── ConstraintError    a constraint that cannot be parsed or evaluated
     │   ├── EmptySpaceError    no configuration satisfies the constraints
     │   └── SpaceTooLargeError more configurations than the request can enumerate
+    ├── MetricError            a derived metric that cannot be read or computed
     ├── SpecificationError     a kernel specification; points at file and key
     ├── RecordError            a recorded file that cannot be read
     ├── OptimizerError         an optimizer that breaks the protocol or fails
@@ -24,6 +25,7 @@ from pathlib import Path
 __all__ = [
     "ConstraintError",
     "EmptySpaceError",
+    "MetricError",
     "OptimizerError",
     "OptionError",
     "ParameterError",
@@ -63,6 +65,10 @@ class EmptySpaceError(SpaceError):
 
 class SpaceTooLargeError(SpaceError):
     """The request would have to enumerate more configurations than is reasonable."""
+
+
+class MetricError(TunewrightError):
+    """A derived metric whose expression cannot be read, or computed for what was measured."""
 
 
 class SpecificationError(TunewrightError):

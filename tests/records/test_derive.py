@@ -50,7 +50,7 @@ def test_a_derived_metric_replaces_a_recorded_one_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
-        ({"p": "energy_j / time_ms"}, "metric 'p' needs 'time_ms', which is not recorded for {'x': 1}"),
+        ({"p": "energy_j / time_ms"}, "metric 'p' needs 'time_ms', which is missing for {'x': 1}"),
         ({"a": "b", "b": "a"}, "in a circle: "),
         ({"a": "a + 1"}, "in a circle: a -> a"),
         ({"a": "1 / (x - 1)"}, "cannot be computed for {'x': 1}: .*division by zero"),
