@@ -209,6 +209,7 @@ class Leader(NamedTuple):
         low: lower end of the 95 % interval of that median.
         high: upper end.
         rounds: the cost of each interleaved round.
+        metrics: derived metrics, each the median of its rounds.
     """
 
     id: int
@@ -216,6 +217,7 @@ class Leader(NamedTuple):
     low: float
     high: float
     rounds: tuple[float, ...]
+    metrics: Mapping[str, float] = _NO_METRICS
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,14 +286,17 @@ class TuningRun:
     def speedup(self) -> float | None:
         """How many times better than the first trial, the default: from the final comparison where there is one.
 
-        None where either does not work, or a cost is not positive.
+        None where either does not work, or the figures do not have the same sign.
         """
         if self.decision is not None:
             return self.decision.speedup
         best = self.best
-        if best is None or not 0 < best.cost < math.inf or not 0 < self.trials[0].cost < math.inf:
+        if best is None:
             return None
-        return self.trials[0].cost / best.cost
+        first = self.trials[0].cost
+        if first < 0 and best.cost < 0:  # of a maximised objective
+            return best.cost / first
+        return first / best.cost if best.cost > 0 and 0 < first < math.inf else None
 
     @property
     def counts(self) -> Mapping[Status, int]:

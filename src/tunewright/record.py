@@ -15,8 +15,9 @@ from typing import Any
 
 from tunewright.errors import OptionError
 from tunewright.kernel import Kernel
-from tunewright.measure import Measurement, Status
+from tunewright.measure import Measurement, Objective, Status
 from tunewright.records import PartialRecord, RecordedSpace, Store, write_recording
+from tunewright.runners.derived import DerivingRunner
 from tunewright.runners.host import HostRunner
 from tunewright.runners.machine import wait_until_quiet
 from tunewright.runners.stored import StoredRunner
@@ -104,19 +105,18 @@ def record(
     anchor = space.nearest({**kernel.default_configuration, **(fix or {})})
     with closing(HostRunner(kernel, space, jobs=jobs, alone=True)) as host:
         task = host.task
-        runner = StoredRunner(host, store, store.task(task), space)
+        stored = StoredRunner(host, store, store.task(task), space)
+        runner = DerivingRunner(stored, kernel, space)
 
         def measure(ids: Sequence[int]) -> None:
             for start in range(0, len(ids), _CHUNK):
                 chunk = ids[start : start + _CHUNK]
                 runner.prepare(chunk)
                 for i in chunk:
-                    if runner.knows(i):
-                        [found.rows[i]] = runner.measure([i])
-                    else:
+                    if not stored.knows(i):
                         host.compiled([i])
                         found.waited_s += wait_until_quiet(tell, patience_s)
-                        [found.rows[i]] = runner.measure([i])
+                    [found.rows[i]] = runner.measure([i])
                     if found.rows[i].status is Status.OK:
                         found.best_ms = min(found.best_ms, median(found.rows[i].runtimes_ms))
                     tell(0.0)
@@ -133,9 +133,9 @@ def record(
             measure(rng.sample(range(space.size), space.size))
         else:
             measure(space.spread(max(1, round(_SPREAD_SHARE * total)), rng))
-            while len(found.rows) < total and (ids := _around_best(space, found.rows, total)):
+            while len(found.rows) < total and (ids := _around_best(space, found.rows, kernel.objective, total)):
                 measure(ids)
-        notes = [runner.problem] if runner.problem else []
+        notes = [stored.problem] if stored.problem else []
     result: RecordedSpace | PartialRecord
     if whole:
         rows = tuple(found.rows[i] for i in range(space.size))
@@ -146,9 +146,9 @@ def record(
     return result
 
 
-def _around_best(space: SearchSpace, rows: Mapping[int, Measurement], total: int) -> list[int]:
+def _around_best(space: SearchSpace, rows: Mapping[int, Measurement], objective: Objective, total: int) -> list[int]:
     """Unmeasured neighbours of the best configurations, at most as many as are wanted still."""
-    good = sorted((median(row.runtimes_ms), i) for i, row in rows.items() if row.status is Status.OK)
+    good = sorted((objective.value(row), i) for i, row in rows.items() if row.status is Status.OK)
     ids: dict[int, None] = {}
     for _, i in good:
         ids.update(dict.fromkeys(j for j in space.neighbors(i) if j not in rows))

@@ -10,18 +10,18 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from hashlib import sha256
 from math import inf
-from statistics import median
 from typing import Any
 
 from tunewright.budget import Budget, Clock
-from tunewright.decide import decide
 from tunewright.errors import OptionError, RecordError, RunnerError, SpecificationError
 from tunewright.history import History
 from tunewright.kernel import LANGUAGES, Kernel, Role
-from tunewright.measure import Decision, Measurement, Objective, Status, Stopped, Task, Trial, TuningRun
+from tunewright.leaders import measure_leaders
+from tunewright.measure import Decision, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace, Store
+from tunewright.runners.derived import DerivingRunner
 from tunewright.runners.host import HostRunner
 from tunewright.runners.program import ProgramRunner
 from tunewright.runners.replay import ReplayRunner
@@ -32,12 +32,6 @@ __all__ = ["DEFAULT_EVALUATIONS", "DEFAULT_OPTIMIZER", "replay", "tune"]
 
 DEFAULT_OPTIMIZER = "ridge"
 DEFAULT_EVALUATIONS = 100
-
-_UNDISTURBED = 0.95
-"""Share of the wall time that a single thread gets of its core on a quiet machine, at least."""
-
-_LEADERS_WITHIN = 1.25
-"""Trials more than this factor above the best are not worth measuring again."""
 
 
 def tune(
@@ -93,6 +87,7 @@ def tune(
         "evaluations": budget.evaluations,
         "seconds": budget.seconds,
         "objective": asdict(kernel.objective),
+        "metrics": dict(kernel.metrics),
         "default": space.config(default),
         "leaders": kernel.measuring.leaders,
         "rounds": kernel.measuring.rounds,
@@ -121,7 +116,7 @@ def tune(
             outcome = drive(
                 _start_first(plan),
                 space,
-                runner if history is None else history.runner,
+                DerivingRunner(runner if history is None else history.runner, kernel, space),
                 kernel.objective,
                 budget,
                 random.Random(seed),
@@ -139,7 +134,7 @@ def tune(
                 if history is not None:
                     decision = history.earlier_decision(outcome.trials)
                 if decision is None:
-                    decision = _measure_leaders(kernel, runner, outcome.trials, default)
+                    decision = measure_leaders(kernel, space, runner, outcome.trials, default)
             except (KeyboardInterrupt, RunnerError) as error:
                 outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
                 notes = (*notes, f"the leaders were not measured again: {str(error) or 'interrupted'}")
@@ -280,38 +275,6 @@ def _pinned(kernel: Kernel, fix: Mapping[str, Any]) -> tuple[SearchSpace, int, t
         i,
         (f"the default is not valid with what is fixed; compared with {space.config(i)} instead",),
     )
-
-
-def _measure_leaders(
-    kernel: Kernel, runner: HostRunner | ProgramRunner, trials: Sequence[Trial], default: int
-) -> Decision | None:
-    """Measure the best few and the default again, interleaved, and decide between them."""
-    works = [trial for trial in trials if trial.cost < inf]
-    if not works:
-        return None
-    value = _fair_objective(kernel.objective, [trial.measurement for trial in works]).value
-    costs = sorted((value(trial.measurement), trial.id) for trial in works)
-    limit = costs[0][0] + (_LEADERS_WITHIN - 1) * abs(costs[0][0])
-    ids = [i for cost, i in costs[: kernel.measuring.leaders_among(len(costs))] if cost <= limit]
-    if default not in ids and any(trial.id == default for trial in works):
-        ids.append(default)
-    rounds = runner.remeasure(ids, kernel.measuring.rounds)
-    value = _fair_objective(kernel.objective, [m for measured in rounds.values() for m in measured]).value
-    return decide({i: [value(m) for m in measured] for i, measured in rounds.items()}, default)
-
-
-def _fair_objective(objective: Objective, measurements: Sequence[Measurement]) -> Objective:
-    """The processor's time instead of the wall's where other work was in the way of single-threaded runs.
-
-    All of them must have it, and in a typical one at least 5 % of the wall time must be missing.
-    """
-    works = [measured for measured in measurements if measured.status is Status.OK]
-    if objective.metric != "runtime_ms" or not all("cpu_ms" in measured.metrics for measured in works):
-        return objective
-    shares = [measured.metrics["cpu_ms"] / median(measured.runtimes_ms) for measured in works]
-    if not shares or median(shares) >= _UNDISTURBED:
-        return objective
-    return replace(objective, metric="cpu_ms")
 
 
 def _run(

@@ -23,11 +23,12 @@ _PLAIN_LINES = 10
 class Progress:
     """Shows incumbent, speed-up over the default (the first trial), budget and failures by cause."""
 
-    def __init__(self, budget: Budget, size: int, unit: str) -> None:
-        """Args: budget: the limits; size: configurations of the space; unit: of the cost."""
+    def __init__(self, budget: Budget, size: int, unit: str, sign: int = 1) -> None:
+        """Args: budget: the limits; size: configurations of the space; unit: of the cost; sign: -1 if maximised."""
         self._budget = budget
         self._size = size
         self._unit = unit
+        self._sign = sign
         self._counts: Counter[Status] = Counter()
         self._default = inf
         self._best = inf
@@ -75,8 +76,9 @@ class Progress:
         parts = [f"{self._done}/{most:.0f}" if most < inf else f"{self._done}"]
         limit = "" if self._budget.seconds is None else f"/{self._budget.seconds:g}"
         parts.append(f"{trial.clock_s:.1f}{limit} s")
-        parts.append(f"best {self._best:.4g} {self._unit}" if self._best < inf else "nothing works yet")
-        if 0 < self._best < inf and self._default < inf:
-            parts.append(f"{self._default / self._best:.2f} x default")
+        parts.append(f"best {self._sign * self._best:.4g} {self._unit}" if self._best < inf else "nothing works yet")
+        if self._best * self._default > 0 and self._default < inf:
+            ratio = self._default / self._best if self._sign > 0 else self._best / self._default
+            parts.append(f"{ratio:.2f} x default")
         parts.append(failures_text(self._counts))
         return "  ".join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tunewright.measure import Leader, Status, TuningRun
@@ -27,8 +27,18 @@ def failures_text(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{count} {status.value.replace('_', ' ')}" for status, count in ordered)
 
 
-def run_data(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> dict[str, Any]:
-    """A finished run as plain data for JSON; figures in the objective's unit, `sign` -1 where it is maximised."""
+def run_data(
+    run: TuningRun, space: SearchSpace, unit: str, sign: int = 1, metrics: Iterable[str] = ()
+) -> dict[str, Any]:
+    """A finished run as plain data for JSON.
+
+    Args:
+        run: the run.
+        space: of its ids.
+        unit: of the objective's figures.
+        sign: -1 where it is maximised.
+        metrics: names of the derived metrics.
+    """
     decision, best = run.decision, run.best
     data: dict[str, Any] = {
         "kernel": run.task.kernel,
@@ -50,6 +60,7 @@ def run_data(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> di
         "notes": list(run.notes),
         "configuration": None if best is None else space.config(best.id),
         "median": None if best is None else sign * best.cost,
+        "metrics": {} if best is None else {name: best.measurement.metrics[name] for name in metrics},
         "interval": None,
         "default": None,
         "speedup": run.speedup,
@@ -58,7 +69,7 @@ def run_data(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> di
     }
     if decision is not None:
         leader = _leader(decision.best, space, sign)
-        data["median"], data["interval"] = leader["median"], leader["interval"]
+        data["median"], data["interval"], data["metrics"] = leader["median"], leader["interval"], leader["metrics"]
         data["default"] = None if decision.default is None else _leader(decision.default, space, sign)
         data["ties"] = [_leader(tie, space, sign) for tie in decision.ties]
         if decision.speedup is not None:
@@ -66,9 +77,9 @@ def run_data(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> di
     return data
 
 
-def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> list[str]:
-    """A finished run as lines for people."""
-    data = run_data(run, space, unit, sign)
+def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1, metrics: Iterable[str] = ()) -> list[str]:
+    """A finished run as lines for people; arguments as for `run_data`."""
+    data = run_data(run, space, unit, sign, metrics)
     spent = f"{data['evaluations']} of {space.size:,} configurations in {data['seconds']:.1f} s of tuning"
     lines = [
         f"{spent}; stopped: {data['stopped']}; {failures_text(run.counts)}",
@@ -80,10 +91,10 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> li
             lines.append(f"all that failed have {configuration_text(shared)}")
         return [*lines, "no configuration works", *(f"note: {note}" for note in run.notes)]
     lines.append(f"best     {configuration_text(data['configuration'])}")
-    lines.append(f"         {_amount(data['median'], data['interval'])} {unit}")
+    lines += _figures(data, unit)
     if data["default"] is not None:
         lines.append(f"default  {configuration_text(data['default']['configuration'])}")
-        lines.append(f"         {_amount(data['default']['median'], data['default']['interval'])} {unit}")
+        lines += _figures(data["default"], unit)
     if data["speedup"] is not None and data["speedup_interval"] is None:
         lines.append(f"speedup  {data['speedup']:.2f} over the default, both measured once only")
     elif data["speedup"] is not None:
@@ -93,6 +104,13 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1) -> li
         f"tie      {configuration_text(tie['configuration'])}  {tie['median']:.4g} {unit}" for tie in data["ties"]
     ]
     return [*lines, *(f"note: {note}" for note in run.notes)]
+
+
+def _figures(leader: Mapping[str, Any], unit: str) -> list[str]:
+    """The objective with its interval, and the derived metrics beside it."""
+    others = [f"{name}={value:.4g}" for name, value in leader["metrics"].items() if name != unit]
+    amount = f"{_amount(leader['median'], leader['interval'])} {unit}"
+    return [f"         {line}" for line in (amount, "  ".join(others)) if line]
 
 
 def _amount(median: float, interval: list[float] | None) -> str:
@@ -137,6 +155,7 @@ def _leader(leader: Leader, space: SearchSpace, sign: int) -> dict[str, Any]:
         "configuration": space.config(leader.id),
         "median": sign * leader.cost,
         "interval": sorted([sign * leader.low, sign * leader.high]),
+        "metrics": dict(leader.metrics),
     }
 
 

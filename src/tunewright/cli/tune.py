@@ -65,10 +65,11 @@ def _tune(options: argparse.Namespace) -> int:
     fix = pins(options.fix, kernel.parameters)
     space = kernel.space.fix(**fix) if fix else kernel.space
     unit = "ms" if kernel.objective.metric == "runtime_ms" else kernel.objective.metric
+    sign = 1 if kernel.objective.goal == "min" else -1
     with (
         _store(options) as store,
         redirect_stdout(sys.stderr),  # what an optimizer prints does not belong between the results
-        Progress(Budget(evaluations, options.seconds), space.size, unit) as progress,
+        Progress(Budget(evaluations, options.seconds), space.size, unit, sign) as progress,
     ):
         result = tune(
             kernel,
@@ -82,11 +83,10 @@ def _tune(options: argparse.Namespace) -> int:
             on_trial=progress.trial,
             store=store,
         )
-    sign = 1 if kernel.objective.goal == "min" else -1
     if options.json:
-        print_json(run_data(result, space, unit, sign))
+        print_json(run_data(result, space, unit, sign, kernel.metrics))
     else:
-        print("\n".join(run_text(result, space, unit, sign)))
+        print("\n".join(run_text(result, space, unit, sign, kernel.metrics)))
     if result.stopped is Stopped.INTERRUPTED:
         return 3 if result.failure else 130
     if result.failure:

@@ -61,7 +61,7 @@ def _kernel(top: Section) -> Kernel:
         kernel = Kernel(
             name=head.text("name", top.file.stem),
             language=language,
-            source=head.existing_file("source") if language != "command" or head.has("source") else top.file,
+            source=head.existing_file("source") if language != "command" or head.has("source") else top.file.parent,
             entry=head.text("entry") if language != "command" else "",
             command=head.texts("command"),
             flags=head.texts("flags", ("-O3", "-march=native")),
@@ -73,6 +73,7 @@ def _kernel(top: Section) -> Kernel:
             uses=uses,
             constraints=constraints,
             default=_values(top.table("default")),
+            metrics=_metrics(top.table("metrics")),
             objective=_objective(top.table("objective")),
             verification=_verification(top.table("verification")),
             measuring=_measuring(top.table("measuring")),
@@ -161,6 +162,10 @@ def _argument(section: Section) -> Argument:
 
 def _is_extent(extent: object) -> bool:
     return isinstance(extent, int | str) and not isinstance(extent, bool)
+
+
+def _metrics(section: Section) -> dict[str, str]:
+    return {name: section.text(name) for name, _ in section.items()}
 
 
 def _objective(section: Section) -> Objective:

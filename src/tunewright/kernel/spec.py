@@ -11,12 +11,14 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from tunewright.errors import OptionError, SpecificationError
-from tunewright.measure import Objective
+from tunewright.errors import MetricError, OptionError, SpecificationError
+from tunewright.measure import Measurement, Objective
+from tunewright.metrics import Metrics
 from tunewright.space import Constraint, SearchSpace
 
 __all__ = [
     "DTYPES",
+    "HOST_METRICS",
     "Argument",
     "Init",
     "Kernel",
@@ -47,6 +49,9 @@ DTYPES: Mapping[str, str] = {
 }
 """Supported dtypes (numpy's names) and the C type that each is passed as."""
 
+
+HOST_METRICS = ("calls_per_sample", "clock_mhz", "cpu_ms", "load")
+"""Metrics that are measured of C and C++ kernels: ``cpu_ms`` of single threads only, ``clock_mhz`` where it shows."""
 
 _FEWEST_ROUNDS = 6  # fewer cannot give a 95 % interval
 
@@ -247,7 +252,8 @@ class Kernel:
         name: for records and messages.
         language: ``c`` or ``c++``; ``python`` for a function that measures itself or is timed as it is; ``command``
             for a program that prints a number or JSON.
-        source: path of the source file; for a command any file in the folder it runs in.
+        source: path of the source file; for a command the folder that it runs in, or a file
+            there that belongs to it.
         entry: the function to call; in C++ it must be ``extern "C"``. A Python function gets parameters and problem
             sizes as keyword arguments.
         arguments: in call order.
@@ -262,6 +268,8 @@ class Kernel:
         compiler: command; None: ``CC``/``CXX`` from the environment, else gcc or clang from PATH.
         threads: threads that a configuration runs on: a number or an expression over parameters and problem;
             None: 1, or with ``-fopenmp`` among the flags all cores.
+        metrics: derived metrics, name to expression over parameters, problem sizes, ``runtime_ms`` (the median of
+            the samples), measured and other derived metrics, see `Metrics`; may be the objective.
         objective: what is optimised.
         verification: how results are checked.
         measuring: how configurations are timed.
@@ -281,9 +289,11 @@ class Kernel:
     command: Sequence[str] = ()
     compiler: str | None = None
     threads: int | str | None = None
+    metrics: Mapping[str, str] = field(default_factory=dict)
     objective: Objective = field(default_factory=Objective)
     verification: Verification = field(default_factory=Verification)
     measuring: Measuring = field(default_factory=Measuring)
+    _derived: Metrics = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Accept a path as text; refuse macros that would rewrite the names of arguments."""
@@ -321,6 +331,30 @@ class Kernel:
                 f"the macro {name} would replace the argument of the same name in the source; rename one",
                 key=macros[name],
             )
+        self._check_metrics()
+
+    def _check_metrics(self) -> None:
+        """Refuse derived metrics that cannot be read; where all names are known, also names that nobody gives."""
+        measured = HOST_METRICS if self.language in ("c", "c++") else ()
+        known = {*self.parameters, *self.problem, *measured}
+        try:
+            derived = Metrics(self.metrics, taken=known)
+            if measured:
+                derived.check_names(known)
+        except MetricError as error:
+            raise SpecificationError(str(error), key="metrics") from error
+        object.__setattr__(self, "_derived", derived)
+
+    def with_metrics(self, measurement: Measurement, configuration: Mapping[str, object]) -> Measurement:
+        """A measurement of a configuration with the derived metrics added.
+
+        Raises:
+            SpecificationError: one of them cannot be computed.
+        """
+        try:
+            return self._derived.added_to(measurement, configuration, self.problem)
+        except MetricError as error:
+            raise SpecificationError(str(error), key="metrics") from error
 
     @cached_property
     def space(self) -> SearchSpace:

@@ -24,12 +24,14 @@ def decision_data(decision: Decision | None, space: SearchSpace) -> dict[str, ob
 
 
 def _leader_data(leader: Leader, space: SearchSpace) -> dict[str, object]:
-    return {"configuration": space.config(leader.id), **leader._asdict()}
+    return {"configuration": space.config(leader.id), **leader._asdict(), "metrics": dict(leader.metrics)}
 
 
 def _leader(data: Mapping[str, Any], space: SearchSpace) -> Leader | None:
     i = space.find(data["configuration"])
-    return None if i is None else Leader(i, data["cost"], data["low"], data["high"], tuple(data["rounds"]))
+    if i is None:
+        return None
+    return Leader(i, data["cost"], data["low"], data["high"], tuple(data["rounds"]), data.get("metrics", {}))
 
 
 def decision_from(data: Mapping[str, Any], space: SearchSpace) -> Decision | None:

@@ -142,8 +142,8 @@ class ProgramRunner:
                 "warmup": self._kernel.measuring.warmup,
                 "samples": self._kernel.measuring.samples_min,
             }
-        folder = str(self._kernel.source.resolve().parent)
-        return {"command": [_filled(word, values) for word in self._kernel.command], "folder": folder}
+        words = [_filled(word, values) for word in self._kernel.command]
+        return {"command": words, "folder": str(_folder(self._kernel))}
 
     def _measurement(self, end: JobEnd, text: str) -> Measurement:
         said = (text or end.output).strip()[-_TAIL:]
@@ -211,10 +211,16 @@ def _filled(word: str, values: Mapping[str, Value]) -> str:
     return word
 
 
+def _folder(kernel: Kernel) -> Path:
+    """Where a command runs."""
+    source = kernel.source.resolve()
+    return source if source.is_dir() else source.parent
+
+
 def _digest(kernel: Kernel) -> str:
     """sha256 over the source and every word of the command that is a file beside it."""
     digest = sha256()
-    folder = kernel.source.resolve().parent
+    folder = _folder(kernel)
     for file in dict.fromkeys([kernel.source, *(folder / word for word in kernel.command)]):
         if file.is_file():
             try:
