@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["GOALS", "Baseline", "Unscorable", "baseline", "expected_best"]
+__all__ = ["GOALS", "Baseline", "UnscorableError", "baseline", "expected_best"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -31,7 +31,7 @@ _RELATIVE = 0.02  # of the same, in units of what is left to the optimum
 _MARGIN = 1.05
 
 
-class Unscorable(Exception):
+class UnscorableError(Exception):
     """A space on which no optimizer can be told from another."""
 
 
@@ -78,16 +78,16 @@ def baseline(costs: Vector, seconds: Vector, seed: int = 0) -> Baseline:
         seed: of the random orders.
 
     Raises:
-        Unscorable: nothing works, everything is equally good, or nothing takes time.
+        UnscorableError: nothing works, everything is equally good, or nothing takes time.
     """
     finite = costs[np.isfinite(costs)]
     if not len(finite):
-        raise Unscorable("no configuration works")
+        raise UnscorableError("no configuration works")
     optimum, median = float(finite.min()), float(np.median(finite))
     if optimum == median:
-        raise Unscorable("half of the configurations are optimal")
+        raise UnscorableError("half of the configurations are optimal")
     if not seconds.max() > 0:
-        raise Unscorable("no evaluation takes time")
+        raise UnscorableError("no evaluation takes time")
     worths = np.minimum(costs, median)
     start = float(seconds[costs == optimum].min())
     orders = _Orders(worths, seconds, median, seed)
@@ -101,7 +101,7 @@ def baseline(costs: Vector, seconds: Vector, seed: int = 0) -> Baseline:
     values = np.minimum.accumulate(values)
     end = _crossing(times, values, target)
     if end <= start:
-        raise Unscorable("random search is at its goal before the optimum can be evaluated")
+        raise UnscorableError("random search is at its goal before the optimum can be evaluated")
     inside = times < end
     return Baseline(
         optimum=optimum,
@@ -203,8 +203,7 @@ class _Orders:
     ) -> Vector:
         """Best so far at each time, less the best after the number of evaluations usual by then; mean over orders.
 
-        Args:
-            order: arrangements of all configurations, one a row, shuffled further in place.
+        The rows of `order` are arrangements of all configurations; they are shuffled further in place.
         """
         rows, n = np.arange(len(order)), order.shape[1]
         ends, best = np.zeros(len(order)), np.full(len(order), self._median)

@@ -8,7 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -131,9 +131,7 @@ def run_cells(
     return [found[number] for number in range(len(cells))]
 
 
-def _run_all(
-    cells: Sequence[tuple[int, Cell]], jobs: int | None, limits: Limits
-) -> Iterator[tuple[int, list[Run]]]:
+def _run_all(cells: Sequence[tuple[int, Cell]], jobs: int | None, limits: Limits) -> Iterator[tuple[int, list[Run]]]:
     """Run cells side by side, each in a worker that no other one uses at the time."""
     workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
     number = max(1, min(jobs or len(os.sched_getaffinity(0)), len(cells)))

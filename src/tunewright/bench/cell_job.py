@@ -20,9 +20,9 @@ def prepare(arguments: Mapping[str, Any]) -> None:
 def run(arguments: Mapping[str, Any], fds: Sequence[int]) -> None:
     """Make the runs of one cell; each goes to the only descriptor as soon as it has ended."""
     _ready()
-    from tunewright.bench.simulate import Problem, make_run  # noqa: PLC0415 - after the search path is set
-    from tunewright.bench.runs import pack  # noqa: PLC0415
-    from tunewright.errors import OptimizerError, OptionError  # noqa: PLC0415
+    from tunewright.bench.runs import pack
+    from tunewright.bench.simulate import make_run
+    from tunewright.errors import OptimizerError, OptionError
 
     problem = _prepared(arguments["folder"], arguments["name"])
     try:
@@ -42,7 +42,7 @@ def _ready() -> None:
 
 @functools.cache
 def _prepared(folder: str, name: str) -> Any:
-    from tunewright.bench.simulate import Problem  # noqa: PLC0415 - as above
+    from tunewright.bench.simulate import Problem
 
     return Problem.load(folder, name)
 

@@ -98,7 +98,11 @@ def _digest(parts: list[bytes]) -> str:
 
 def _protocol() -> list[bytes]:
     """The texts that decide how an optimizer is run, beside its own."""
-    files = [_PACKAGE / "plan.py", *sorted((_PACKAGE / "space").glob("*.py")), *sorted(Path(__file__).parent.glob("cell*.py"))]
+    files = [
+        _PACKAGE / "plan.py",
+        *sorted((_PACKAGE / "space").glob("*.py")),
+        *sorted(Path(__file__).parent.glob("cell*.py")),
+    ]
     return [file.read_bytes() for file in files]
 
 

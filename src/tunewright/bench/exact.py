@@ -80,7 +80,7 @@ def best_so_far(each: Trajectory, times_s: Vector) -> Vector:
 
 
 def fraction_of_optimum(optimum: float, value: float) -> float:
-    """optimum / value for costs above zero, value / optimum below zero (maximised figures); 0 before a success.
+    """The ratio optimum / value for costs above zero, value / optimum below (maximised figures); 0 before a success.
 
     NaN where costs lie on both sides of zero: a ratio means nothing there.
     """

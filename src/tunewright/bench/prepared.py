@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tunewright.bench.baseline import Baseline, Unscorable, baseline
+from tunewright.bench.baseline import Baseline, UnscorableError, baseline
 from tunewright.bench.suite import Entry, file_digest
 from tunewright.errors import RecordError
 from tunewright.records import PartialRecord, read_record
@@ -85,11 +85,11 @@ class Prepared:
         """Window and baseline.
 
         Raises:
-            Unscorable: the space has none.
+            UnscorableError: the space has none.
         """
         figures = self.facts["baseline"]
         if "unscorable" in figures:
-            raise Unscorable(figures["unscorable"])
+            raise UnscorableError(figures["unscorable"])
         return Baseline(**figures, times_s=self._array("times"), values=self._array("values"))
 
     def _array(self, name: str) -> Vector:
@@ -165,7 +165,7 @@ def _build(entry: Entry, folder: Path) -> None:
             name: getattr(found, name)
             for name in ("optimum", "median", "goal", "start_s", "end_s", "evaluations", "error")
         }
-    except Unscorable as error:
+    except UnscorableError as error:
         figures = {"unscorable": str(error)}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)

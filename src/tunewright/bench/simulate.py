@@ -197,6 +197,8 @@ class _Charging(_Recorded):
             extra, self._meter.used_s = self._factor * self._meter.used_s, 0.0
             self._meter.charged.append(extra)
             charged.append(
-                Measurement(measurement.status, benchmark_s=measurement.benchmark_s + extra, metrics=measurement.metrics)
+                Measurement(
+                    measurement.status, benchmark_s=measurement.benchmark_s + extra, metrics=measurement.metrics
+                )
             )
         return charged

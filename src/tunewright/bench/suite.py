@@ -204,13 +204,19 @@ def _entry(path: Path, folder: Path, number: int, table: Mapping[str, Any]) -> E
             raise OptionError(f"{path}: {where}: {key} cannot be {table[key]!r}")
     return Entry(
         name=table["name"],
-        file=folder / table["file"],
+        file=_present(folder / table["file"]),
         family=table["family"],
         role=role,
         t1=folder / table["t1"] if "t1" in table else None,
         hints={key: table[key] for key in hints if key in table},
         sha256=str(table.get("sha256", "")),
     )
+
+
+def _present(file: Path) -> Path:
+    """The file, or the same one packed or unpacked if only that is there."""
+    other = file.with_suffix("") if file.suffix == ".gz" else file.with_name(file.name + ".gz")
+    return other if not file.exists() and other.exists() else file
 
 
 def _text(value: object) -> bool:

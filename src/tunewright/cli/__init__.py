@@ -29,6 +29,8 @@ COMMANDS = {
     "best": "look up the best configuration found so far",
     "gc": "delete old runs and what no run uses any more",
     "replay": "run an optimizer against a recorded space",
+    "suite": "look suites of recorded spaces over, or disguise one",
+    "score": "compare optimizers on the spaces of a suite",
     "check": "look a recording over: repairs, suspicions, what it holds",
     "convert": "turn a recording into another format",
     "doctor": "show what this machine offers: compilers, isolation, timer, noise",
