@@ -7,7 +7,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -24,7 +23,7 @@ from tunewright.runners.worker import JobEnd, Worker
 
 __all__ = ["CHUNK", "Cell", "Conditions", "run_cells"]
 
-CHUNK = 10
+CHUNK = 25
 """Runs in one process; a cell's seeds are cut into such pieces, so that more repeats later reuse the first ones."""
 
 _JOB = str(Path(__file__).with_name("cell_job.py"))
@@ -132,34 +131,40 @@ def run_cells(
 
 
 def _run_all(cells: Sequence[tuple[int, Cell]], jobs: int | None, limits: Limits) -> Iterator[tuple[int, list[Run]]]:
-    """Run cells side by side, each in a worker that no other one uses at the time."""
-    workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-    number = max(1, min(jobs or len(os.sched_getaffinity(0)), len(cells)))
+    """Run cells side by side, each thread with a worker of its own; in the order in which they end."""
+    todo = queue.SimpleQueue[tuple[int, Cell]]()
+    done = queue.SimpleQueue[tuple[int, list[Run] | BaseException]]()
+    for each in cells:
+        todo.put(each)
     stop = threading.Event()
-    made = [Worker([_JOB]) for _ in range(number)]
-    for worker in made:
-        workers.put(worker)
 
-    def one(cell: Cell) -> list[Run]:
-        worker = workers.get()
+    def work(worker: Worker) -> None:
+        number = -1
         try:
-            return _run_cell(cell, worker, limits, stop)
-        finally:
-            workers.put(worker)
+            while not stop.is_set():
+                number, cell = todo.get_nowait()
+                done.put((number, _run_cell(cell, worker, limits, stop)))
+        except queue.Empty:
+            pass
+        except BaseException as error:  # passed on to the caller's thread
+            done.put((number, error))
 
-    pool = ThreadPoolExecutor(number)
+    workers = [Worker([_JOB]) for _ in range(max(1, min(jobs or len(os.sched_getaffinity(0)), len(cells))))]
+    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
     try:
-        futures: dict[Future[list[Run]], int] = {pool.submit(one, cell): number for number, cell in cells}
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield futures[future], future.result()
+        for thread in threads:
+            thread.start()
+        for _ in cells:
+            number, runs = done.get()
+            if isinstance(runs, BaseException):
+                raise runs
+            yield number, runs
     finally:
         stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in made:
-            worker.close()
+        for worker in workers:
+            worker.abort()
+        for thread in threads:
+            thread.join()
 
 
 def _run_cell(cell: Cell, worker: Worker, limits: Limits, stop: threading.Event) -> list[Run]:

@@ -51,7 +51,7 @@ def pack(runs: Sequence[Run]) -> bytes:
         if any(column is not None for column in columns):
             arrays[name] = np.concatenate(columns)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # arrays by name
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # arrays by name
     return buffer.getvalue()
 
 

@@ -211,6 +211,15 @@ class Worker:
             self._drop()
             self._closed = True
 
+    def abort(self) -> None:
+        """End the job that another thread is running, if any, and close."""
+        keeper = self._keeper
+        if keeper is not None and self._lock.locked():
+            end_descendants(keeper.process.pid)
+            with contextlib.suppress(ProcessLookupError):
+                keeper.process.kill()
+        self.close()
+
     def _drop(self) -> None:
         """End the present keeper; the next job gets a new one."""
         keeper, self._keeper = self._keeper, None
