@@ -7,6 +7,7 @@ from math import exp, inf
 from random import Random
 
 from tunewright.budget import Clock
+from tunewright.optimizers.toolkit.descend import sampled
 from tunewright.optimizers.toolkit.draw import below, unseen
 from tunewright.plan import Plan
 from tunewright.space import SearchSpace
@@ -16,6 +17,7 @@ __all__ = ["annealing"]
 HYPERPARAMETERS: Mapping[str, Sequence[object]] = {
     "patience": (25, 50, 100, 200),
     "temperature": (0.03, 0.1, 0.3, 1.0),
+    "samples": (1, 5, 10, 20),
     "neighborhood": ("single", "step", "box"),
 }
 
@@ -28,9 +30,10 @@ def annealing(
     start: Sequence[int] = (),
     patience: int = 100,
     temperature: float = 0.1,
-    neighborhood: str = "single",
+    samples: int = 20,
+    neighborhood: str = "step",
 ) -> Plan:
-    """Single moves; a worse one is taken with a probability that falls with its size and over the budget.
+    """Random moves; a worse one is taken with a probability that falls with its size and over the budget.
 
     The temperature is counted in the running mean of the cost differences seen, so that the unit of the cost
     does not matter, and falls with the share of the budget that is left.
@@ -39,29 +42,26 @@ def annealing(
         space: where to search.
         budget: its `spent` sets the temperature.
         rng: random numbers.
-        start: ids to try first; the walk begins from the best of them.
+        start: ids to try first; they count among the first samples.
         patience: moves without a new best of the walk before it is given up for a new one.
         temperature: at the start, in units of the typical difference.
+        samples: configurations drawn for each walk, which begins from the best of them.
         neighborhood: `SearchSpace.neighbors` kind.
     """
-    seen = set(start)
-    fresh = unseen(space.size, rng, seen)
-    costs = yield list(start)
-    fx, x = min(zip(costs, start, strict=True), default=(None, -1))
+    known = dict(zip(start, (yield list(start)), strict=True))
+    fresh = unseen(space.size, rng, known)
+    x = yield from sampled(samples, fresh, known, list(known))
     typical = 0.0
-    while True:
-        if fx is None:
-            x = next(fresh, -1)
-            if x < 0:
-                return
-            seen.add(x)
-            [fx] = yield [x]
-        idle, least = 0, fx
+    while x >= 0:
+        fx = least = known[x]
+        idle = 0
         around = space.neighbors(x, neighborhood)
         while idle < patience and around:
             y = around[below(len(around), rng)]
-            seen.add(y)
-            [fy] = yield [y]
+            fy = known.get(y)
+            if fy is None:
+                [fy] = yield [y]
+                known[y] = fy
             idle = 0 if fy < least else idle + 1
             least = min(fy, least)
             if fx < fy < inf:
@@ -72,4 +72,4 @@ def annealing(
                 continue
             x, fx = y, fy
             around = space.neighbors(x, neighborhood)
-        fx = None
+        x = yield from sampled(samples, fresh, known)

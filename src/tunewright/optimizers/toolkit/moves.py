@@ -53,6 +53,29 @@ class Moves:
             i = self.single(i)
         return i
 
+    def box(self, i: int) -> int:
+        """Move every value index by at most one, at random; i itself where none of a few tries is valid."""
+        old = self._space.code_row(i)
+        random = self._rng.random
+        for _ in range(_TRIES):
+            codes = list(old)
+            for k in self.free:
+                codes[k] = min(max(codes[k] + int(3 * random()) - 1, 0), self.lengths[k] - 1)
+            j = self._space.find_codes(codes)
+            if j is not None:
+                return j
+        return i
+
+    def displaced(self, i: int, reach: float) -> int:
+        """Move every value index by up to `reach` times its list, at least one; as far as that is valid."""
+        codes = list(self._space.code_row(i))
+        random = self._rng.random
+        for k in self.free:
+            last = self.lengths[k] - 1
+            shift = (2 * random() - 1) * max(reach * last, 1.0)
+            codes[k] = min(max(codes[k] + round(shift), 0), last)
+        return self.toward(i, codes)
+
     def toward(self, i: int, goal: Sequence[int]) -> int:
         """The configuration with the value indices `goal` if it is valid, else one between it and i.
 
