@@ -117,7 +117,7 @@ def test_u072_replay_takes_a_metric_and_objective_given_now(capsys: pytest.Captu
     code, _, err = run(capsys, "replay", cache, "--objective", "speed")
     assert (code, "no metric 'speed' is recorded; there are " in err) == (2, True)
     code, _, err = run(capsys, "replay", cache, "--metric", "speed = 8.0 / watt")
-    assert (code, "needs 'watt', which is not recorded" in err) == (2, True)
+    assert (code, "needs 'watt', which is missing" in err) == (2, True)
 
 
 def test_u073_a_damaged_recording_is_one_line_with_its_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
