@@ -1,13 +1,14 @@
-"""How much a run may spend, and how much it has spent."""
+"""How much a run may spend, how much it has spent, and when it has to end."""
 
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
-from tunewright.errors import OptionError
+from tunewright.errors import DeadlineError, OptionError
 
-__all__ = ["Budget", "Clock"]
+__all__ = ["NEVER", "Budget", "Clock", "Deadline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +27,56 @@ class Budget:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        count, seconds = self.evaluations, self.seconds
+        count = self.evaluations
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
             raise OptionError(f"evaluations must be a whole number of at least 1, got {count!r}")
-        if seconds is not None and (
-            isinstance(seconds, bool)
-            or not isinstance(seconds, (int, float))
-            or not math.isfinite(seconds)
-            or seconds <= 0
-        ):
-            raise OptionError(f"seconds must be a finite number above 0, got {seconds!r}")
+        _check_seconds("seconds", self.seconds)
+
+
+def _check_seconds(name: str, seconds: object) -> None:
+    """Refuse anything but None and finite numbers above 0."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if seconds is not None and not (number and 0 < seconds < math.inf):  # type: ignore[operator]  # a number by now
+        raise OptionError(f"{name} must be a finite number above 0, got {seconds!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment after which a run begins nothing new.
+
+    Attributes:
+        at: when, in seconds of the monotonic clock; ``inf`` for never.
+    """
+
+    at: float = math.inf
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """So many wall seconds from now; None for never.
+
+        Raises:
+            OptionError: seconds that are not positive and finite.
+        """
+        _check_seconds("a deadline", seconds)
+        return NEVER if seconds is None else cls(time.monotonic() + seconds)
+
+    @property
+    def left_s(self) -> float:
+        """Wall seconds until then; 0 once it has passed."""
+        return max(self.at - time.monotonic(), 0.0)
+
+    def check(self) -> None:
+        """Go on only before it.
+
+        Raises:
+            DeadlineError: it has passed.
+        """
+        if not self.left_s:
+            raise DeadlineError("the deadline has passed; allow more time")
+
+
+NEVER = Deadline()
+"""The deadline of a run that may take as long as it takes."""
 
 
 class Clock:

@@ -1,6 +1,7 @@
 """Every exception that tunewright raises on purpose.
 
     TunewrightError
+    ├── DeadlineError          the time of a run is over; ends it with what there is
     ├── OptionError            an option or argument outside its allowed range
     ├── SpaceError             a search space that cannot be built or asked
     │   ├── ParameterError     a parameter's name or value list
@@ -24,6 +25,7 @@ from pathlib import Path
 
 __all__ = [
     "ConstraintError",
+    "DeadlineError",
     "EmptySpaceError",
     "MetricError",
     "OptimizerError",
@@ -41,6 +43,10 @@ __all__ = [
 
 class TunewrightError(Exception):
     """Base of all errors that tunewright raises on purpose."""
+
+
+class DeadlineError(TunewrightError):
+    """The time of a run is over: nothing new is started, and what is going on does not count."""
 
 
 class OptionError(TunewrightError):

@@ -8,7 +8,9 @@ from math import inf
 from statistics import median
 
 from tunewright.decide import decide
+from tunewright.errors import DeadlineError
 from tunewright.kernel import Kernel
+from tunewright.kernel.spec import FEWEST_ROUNDS
 from tunewright.measure import Decision, Leader, Measurement, Objective, Status, Trial
 from tunewright.runners.host import HostRunner
 from tunewright.runners.program import ProgramRunner
@@ -40,6 +42,7 @@ def measure_leaders(
 
     Raises:
         RunnerError: measuring cannot go on.
+        DeadlineError: fewer rounds than a decision needs were done before the deadline.
     """
     works = [trial for trial in trials if trial.cost < inf]
     if not works:
@@ -49,6 +52,9 @@ def measure_leaders(
         i: [kernel.with_metrics(each, space.config(i)) for each in measured]
         for i, measured in runner.remeasure(ids, kernel.measuring.rounds).items()
     }
+    done = min(map(len, rounds.values()))
+    if done < FEWEST_ROUNDS:
+        raise DeadlineError(f"{done} rounds were done before the deadline, a decision needs {FEWEST_ROUNDS}")
     value = _fair_objective(kernel.objective, [each for measured in rounds.values() for each in measured]).value
     decision = decide({i: [value(each) for each in measured] for i, measured in rounds.items()}, default)
     return None if decision is None else _with_metrics(decision, rounds, kernel.metrics)

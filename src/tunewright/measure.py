@@ -73,6 +73,7 @@ class Stopped(enum.StrEnum):
     """Why a tuning run ended."""
 
     BUDGET = "budget"
+    DEADLINE = "deadline"
     FINISHED = "finished"
     STALLED = "stalled"
     EXHAUSTED = "exhausted"
@@ -251,7 +252,7 @@ class TuningRun:
         optimizer: name of the optimizer.
         version: version of tunewright that made the run.
         seed: seed of the optimizer's random numbers.
-        stopped: why the run ended.
+        stopped: why the run ended; a deadline may have cut the search or the final comparison.
         trials: every distinct evaluation, in order.
         repeats: proposals answered from memory.
         decision: the final comparison of the leaders; None where nothing is measured live.

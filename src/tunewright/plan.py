@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 
 from tunewright.budget import Budget, Clock
-from tunewright.errors import OptimizerError, OptionError, RunnerError
+from tunewright.errors import DeadlineError, OptimizerError, OptionError, RunnerError
 from tunewright.measure import Measurement, Objective, Stopped, Trial
 from tunewright.space import SearchSpace
 
@@ -153,7 +153,8 @@ def drive(
 ) -> Outcome:
     """Run an optimizer against a runner until the budget, the optimizer or the space ends.
 
-    Whatever ends the run, all trials are kept: Ctrl-C (KeyboardInterrupt) makes it ``interrupted``; an
+    Whatever ends the run, all trials are kept: Ctrl-C (KeyboardInterrupt) makes it ``interrupted``, a runner whose
+    time is over (DeadlineError) ``deadline``; an
     optimizer that raises or breaks the protocol, or a runner that cannot go on, is told by `Outcome.failure`.
 
     Args:
@@ -212,6 +213,8 @@ def drive(
             clock.seconds = seconds
     except KeyboardInterrupt:
         stopped = Stopped.INTERRUPTED
+    except DeadlineError:
+        stopped = Stopped.DEADLINE
     except OptimizerError as error:
         failure = error
     except RunnerError as error:

@@ -13,7 +13,8 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from tunewright.errors import OptionError
+from tunewright.budget import Deadline
+from tunewright.errors import DeadlineError, OptionError
 from tunewright.kernel import Kernel
 from tunewright.measure import Measurement, Objective, Status
 from tunewright.records import PartialRecord, RecordedSpace, Store, write_recording
@@ -71,6 +72,7 @@ def record(
     fix: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     patience_s: float = 60.0,
+    deadline_s: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RecordedSpace | PartialRecord:
     """Measure a whole space, or a sample of it, alone on the machine, into a recording file.
@@ -81,20 +83,24 @@ def record(
 
     Args:
         kernel: what to record.
-        out: the file; it appears when all is measured.
+        out: the file; it appears at the end.
         store: keeps every measurement on the way.
         sample: how many configurations; None: all of them.
         seed: of the order and the sample.
         fix: parameters pinned to one value.
         jobs: compilers at the same time, while nothing is timed.
         patience_s: seconds to wait for a quiet machine before each measurement; then it is measured all the same.
+        deadline_s: wall seconds from now after which nothing new begins; what was measured until then becomes a
+            partial record.
         on_progress: called after every configuration and while waiting.
 
     Raises:
         SpecificationError, SpaceError, OptionError: the request cannot be carried out.
         RunnerError: nothing can be measured on this machine.
         RecordError: the file cannot be written.
+        DeadlineError: the deadline came before anything was measured.
     """
+    deadline = Deadline.after(deadline_s)
     if sample is not None and sample < 1:
         raise OptionError(f"sample must be a whole number of at least 1, got {sample!r}")
     space = kernel.space.fix(**fix) if fix else kernel.space
@@ -103,7 +109,7 @@ def record(
     rng = random.Random(seed)
     found = _Recording()
     anchor = space.nearest({**kernel.default_configuration, **(fix or {})})
-    with closing(HostRunner(kernel, space, jobs=jobs, alone=True)) as host:
+    with closing(HostRunner(kernel, space, jobs=jobs, alone=True, deadline=deadline)) as host:
         task = host.task
         stored = StoredRunner(host, store, store.task(task), space)
         runner = DerivingRunner(stored, kernel, space)
@@ -113,31 +119,39 @@ def record(
                 chunk = ids[start : start + _CHUNK]
                 runner.prepare(chunk)
                 for i in chunk:
+                    deadline.check()
                     if not stored.knows(i):
                         host.compiled([i])
-                        found.waited_s += wait_until_quiet(tell, patience_s)
+                        found.waited_s += wait_until_quiet(tell, min(patience_s, deadline.left_s))
                     [found.rows[i]] = runner.measure([i])
                     if found.rows[i].status is Status.OK:
                         found.best_ms = min(found.best_ms, median(found.rows[i].runtimes_ms))
                     tell(0.0)
-                [again] = host.remeasure([anchor], 1)[anchor]
-                if again.status is Status.OK:
-                    found.anchors.append((len(found.rows), median(again.runtimes_ms)))
+                for again in host.remeasure([anchor], 1)[anchor]:
+                    if again.status is Status.OK:
+                        found.anchors.append((len(found.rows), median(again.runtimes_ms)))
 
         def tell(waited_s: float) -> None:
             if on_progress is not None:
                 failures = sum(row.status is not Status.OK for row in found.rows.values())
                 on_progress(Progress(len(found.rows), total, failures, found.best_ms, found.waited_s + waited_s))
 
-        if whole:
-            measure(rng.sample(range(space.size), space.size))
-        else:
-            measure(space.spread(max(1, round(_SPREAD_SHARE * total)), rng))
-            while len(found.rows) < total and (ids := _around_best(space, found.rows, kernel.objective, total)):
-                measure(ids)
-        notes = [stored.problem] if stored.problem else []
+        notes = []
+        try:
+            if whole:
+                measure(rng.sample(range(space.size), space.size))
+            else:
+                measure(space.spread(max(1, round(_SPREAD_SHARE * total)), rng))
+                while len(found.rows) < total and (ids := _around_best(space, found.rows, kernel.objective, total)):
+                    measure(ids)
+        except DeadlineError:
+            if not found.rows:
+                raise
+            notes.append(f"ended at the deadline, after {len(found.rows)} of {total} configurations")
+        if stored.problem:
+            notes.append(stored.problem)
     result: RecordedSpace | PartialRecord
-    if whole:
+    if len(found.rows) == space.size:
         rows = tuple(found.rows[i] for i in range(space.size))
         result = RecordedSpace(task, space, rows, kernel.objective, tuple(notes))
     else:

@@ -12,8 +12,8 @@ from hashlib import sha256
 from math import inf
 from typing import Any
 
-from tunewright.budget import Budget, Clock
-from tunewright.errors import OptionError, RecordError, RunnerError, SpecificationError
+from tunewright.budget import Budget, Clock, Deadline
+from tunewright.errors import DeadlineError, OptionError, RecordError, RunnerError, SpecificationError
 from tunewright.history import History
 from tunewright.kernel import LANGUAGES, Kernel, Role
 from tunewright.leaders import measure_leaders
@@ -24,6 +24,7 @@ from tunewright.records import RecordedSpace, Store
 from tunewright.runners.derived import DerivingRunner
 from tunewright.runners.host import HostRunner
 from tunewright.runners.program import ProgramRunner
+from tunewright.runners.punctual import PunctualRunner
 from tunewright.runners.replay import ReplayRunner
 from tunewright.space import SearchSpace
 from tunewright.version import __version__
@@ -33,6 +34,9 @@ __all__ = ["DEFAULT_EVALUATIONS", "DEFAULT_OPTIMIZER", "replay", "tune"]
 DEFAULT_OPTIMIZER = "ridge"
 DEFAULT_EVALUATIONS = 100
 
+_FOR_LEADERS = 0.1
+"""Share of the time up to a deadline in which no search goes on: it is for the final comparison."""
+
 
 def tune(
     kernel: Kernel,
@@ -40,6 +44,7 @@ def tune(
     optimizer: str | Optimizer = DEFAULT_OPTIMIZER,
     evaluations: int | None = None,
     seconds: float | None = None,
+    deadline_s: float | None = None,
     seed: int = 0,
     fix: Mapping[str, Any] | None = None,
     jobs: int | None = None,
@@ -57,6 +62,8 @@ def tune(
         optimizer: a name, a file (``path.py:function``) or a generator function.
         evaluations: distinct configurations at most; 100 if neither limit is given.
         seconds: seconds on the tuning clock at most (compile, verify, benchmark).
+        deadline_s: wall seconds from now after which nothing new begins; what is measured then is ended and does not
+            count. The last tenth is for the leaders only, and they get as many rounds as fit in.
         seed: seed of the optimizer's random numbers.
         fix: parameters pinned to one value.
         jobs: compilers that run at the same time; None: one for each core.
@@ -68,7 +75,10 @@ def tune(
     Raises:
         SpecificationError, SpaceError, OptionError: the request cannot be carried out.
         RunnerError: nothing can be measured on this machine (no compiler, a reference that fails).
+        DeadlineError: the deadline came before a compiler was ready.
     """
+    deadline = Deadline.after(deadline_s)
+    search_until = Deadline.after(None if deadline_s is None else deadline_s * (1 - _FOR_LEADERS))
     budget = Budget(DEFAULT_EVALUATIONS if evaluations is None and seconds is None else evaluations, seconds)
     name, plan = _resolve(optimizer, options)
     if kernel.language not in LANGUAGES:
@@ -86,6 +96,7 @@ def tune(
         "fix": dict(fix or {}),
         "evaluations": budget.evaluations,
         "seconds": budget.seconds,
+        "deadline_s": deadline_s,
         "objective": asdict(kernel.objective),
         "metrics": dict(kernel.metrics),
         "default": space.config(default),
@@ -93,7 +104,7 @@ def tune(
         "rounds": kernel.measuring.rounds,
     }
     notes = (*notes, *_unverified(kernel))
-    with closing(_runner(kernel, space, jobs, space.config(default))) as runner:
+    with closing(_runner(kernel, space, jobs, space.config(default), search_until)) as runner:
         history = None
         if store is not None:
             try:
@@ -116,7 +127,9 @@ def tune(
             outcome = drive(
                 _start_first(plan),
                 space,
-                DerivingRunner(runner if history is None else history.runner, kernel, space),
+                PunctualRunner(
+                    DerivingRunner(runner if history is None else history.runner, kernel, space), search_until
+                ),
                 kernel.objective,
                 budget,
                 random.Random(seed),
@@ -124,24 +137,38 @@ def tune(
                 options=options,
                 on_trial=notice,
             )
+            outcome, decision, more = _compared(kernel, space, runner, history, outcome, default, deadline)
         except BaseException as error:
             if history is not None:
                 history.end(Stopped.INTERRUPTED, None, [str(error)])
             raise
-        decision = None
-        if outcome.stopped is not Stopped.INTERRUPTED:
-            try:
-                if history is not None:
-                    decision = history.earlier_decision(outcome.trials)
-                if decision is None:
-                    decision = measure_leaders(kernel, space, runner, outcome.trials, default)
-            except (KeyboardInterrupt, RunnerError) as error:
-                outcome = outcome._replace(stopped=Stopped.INTERRUPTED)
-                notes = (*notes, f"the leaders were not measured again: {str(error) or 'interrupted'}")
-        notes = (*notes, *_default_note(outcome.trials, default), *runner.remarks)
+        notes = (*notes, *more, *_default_note(outcome.trials, default), *runner.remarks)
         if history is not None:
             notes = (*notes, *history.end(outcome.stopped, decision, notes))
         return _run(runner.task, space, name, seed, outcome, decision, notes)
+
+
+def _compared(
+    kernel: Kernel,
+    space: SearchSpace,
+    runner: HostRunner | ProgramRunner,
+    history: History | None,
+    outcome: Outcome,
+    default: int,
+    deadline: Deadline,
+) -> tuple[Outcome, Decision | None, list[str]]:
+    """What a search found, the decision between its leaders where one could be made, and remarks."""
+    if outcome.stopped is Stopped.INTERRUPTED:
+        return outcome, None, []
+    runner.deadline = deadline
+    try:
+        known = None if history is None else history.earlier_decision(outcome.trials)
+        return outcome, known or measure_leaders(kernel, space, runner, outcome.trials, default), []
+    except DeadlineError as error:
+        return outcome._replace(stopped=Stopped.DEADLINE), None, [f"the leaders were not compared: {error}"]
+    except (KeyboardInterrupt, RunnerError) as error:
+        why = f"the leaders were not measured again: {str(error) or 'interrupted'}"
+        return outcome._replace(stopped=Stopped.INTERRUPTED), None, [why]
 
 
 def _live_options(optimizer: Optimizer, jobs: int | None) -> dict[str, Any]:
@@ -163,12 +190,12 @@ def _unverified(kernel: Kernel) -> list[str]:
 
 
 def _runner(
-    kernel: Kernel, space: SearchSpace, jobs: int | None, default: Mapping[str, Any]
+    kernel: Kernel, space: SearchSpace, jobs: int | None, default: Mapping[str, Any], deadline: Deadline
 ) -> HostRunner | ProgramRunner:
     """The runner for the kernel's language."""
     if kernel.language in ("command", "python"):
-        return ProgramRunner(kernel, space)
-    return HostRunner(kernel, space, jobs=jobs, default=default)
+        return ProgramRunner(kernel, space, deadline=deadline)
+    return HostRunner(kernel, space, jobs=jobs, default=default, deadline=deadline)
 
 
 def _source_digest(optimizer: Optimizer) -> str:
@@ -310,7 +337,9 @@ def _run(
 
 
 def _default_note(trials: Sequence[Trial], default: int) -> list[str]:
-    """A remark if the default does not work, so that there is nothing to compare with."""
+    """A remark if the default does not work, or was not reached, so that there is nothing to compare with."""
+    if not trials:
+        return ["nothing was measured: the run ended before the default configuration was done"]
     for trial in trials:
         if trial.id == default and trial.measurement.status is not Status.OK:
             detail = trial.measurement.detail.partition("\n")[0]

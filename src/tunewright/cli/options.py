@@ -13,6 +13,7 @@ from typing import Any
 from tunewright.errors import OptionError, SpaceError, SpecificationError
 
 __all__ = [
+    "add_deadline_option",
     "add_search_options",
     "add_store_option",
     "assignments",
@@ -135,6 +136,16 @@ def add_search_options(parser: argparse.ArgumentParser, optimizer: str) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (default: 0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object to standard output")
+
+
+def add_deadline_option(parser: argparse.ArgumentParser) -> None:
+    """When a command that measures has to end."""
+    parser.add_argument(
+        "--deadline",
+        type=positive_number,
+        metavar="S",
+        help="wall seconds after which nothing new begins; what was measured until then is the result",
+    )
 
 
 def add_store_option(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tunewright.cli.options import add_store_option, assignments, whole_number
+from tunewright.cli.options import add_deadline_option, add_store_option, assignments, whole_number
 from tunewright.errors import OptionError
 from tunewright.kernel import read_kernel, with_problem
 from tunewright.record import Progress, record
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of order and sample (default: 0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="compilers at the same time")
+    add_deadline_option(parser)
     add_store_option(parser)
 
 
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
                 fix=assignments(options.fix),
                 jobs=options.jobs,
                 patience_s=options.patience,
+                deadline_s=options.deadline,
                 on_progress=_tell,
             )
     except KeyboardInterrupt:
@@ -61,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
         return 130
     what = "partial record" if isinstance(result, PartialRecord) else "recorded space"
     print(f"wrote {out}: {what} of {len(result.rows)} configurations of {result.task.label}")
+    for note in result.notes:
+        print(f"note: {note}")
     return 0
 
 

@@ -89,7 +89,11 @@ def run_text(run: TuningRun, space: SearchSpace, unit: str, sign: int = 1, metri
         shared = _shared_by_failures(run, space)
         if shared:
             lines.append(f"all that failed have {configuration_text(shared)}")
-        return [*lines, "no configuration works", *(f"note: {note}" for note in run.notes)]
+        return [
+            *lines,
+            "no configuration works" if run.trials else "nothing was measured",
+            *(f"note: {note}" for note in run.notes),
+        ]
     lines.append(f"best     {configuration_text(data['configuration'])}")
     lines += _figures(data, unit)
     if data["default"] is not None:

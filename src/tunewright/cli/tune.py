@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 
 from tunewright.budget import Budget
 from tunewright.cli.options import (
+    add_deadline_option,
     add_search_options,
     add_store_option,
     assignments,
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="another problem size; may be repeated",
     )
+    add_deadline_option(parser)
     add_store_option(parser)
     parser.add_argument("--no-store", action="store_true", help="look nothing up and keep nothing")
     parser.add_argument(
@@ -76,6 +78,7 @@ def _tune(options: argparse.Namespace) -> int:
             optimizer=options.optimizer,
             evaluations=evaluations,
             seconds=options.seconds,
+            deadline_s=options.deadline,
             seed=options.seed,
             fix=fix,
             jobs=options.jobs,

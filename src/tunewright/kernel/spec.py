@@ -18,6 +18,7 @@ from tunewright.space import Constraint, SearchSpace
 
 __all__ = [
     "DTYPES",
+    "FEWEST_ROUNDS",
     "HOST_METRICS",
     "Argument",
     "Init",
@@ -53,7 +54,8 @@ DTYPES: Mapping[str, str] = {
 HOST_METRICS = ("calls_per_sample", "clock_mhz", "cpu_ms", "load")
 """Metrics that are measured of C and C++ kernels: ``cpu_ms`` of single threads only, ``clock_mhz`` where it shows."""
 
-_FEWEST_ROUNDS = 6  # fewer cannot give a 95 % interval
+FEWEST_ROUNDS = 6
+"""Fewer interleaved rounds cannot give a 95 % interval."""
 
 
 class Role(enum.StrEnum):
@@ -213,7 +215,7 @@ class Measuring:
         for name in ("precision", "slow_factor"):
             if not 0 <= getattr(self, name) < inf:
                 raise OptionError(f"{name} must be finite and at least 0, got {getattr(self, name)!r}")
-        for name, least in (("warmup", 0), ("memory_mib", 1), ("output_kib", 1), ("rounds", _FEWEST_ROUNDS)):
+        for name, least in (("warmup", 0), ("memory_mib", 1), ("output_kib", 1), ("rounds", FEWEST_ROUNDS)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
         if not 1 <= self.samples_min <= self.samples_max <= 1_000_000:

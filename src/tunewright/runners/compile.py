@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from tunewright.budget import NEVER, Deadline
 from tunewright.errors import RunnerError
 from tunewright.runners.toolchain import ENVIRONMENT, Recipe
 from tunewright.runners.worker import clean_environment
@@ -128,11 +129,12 @@ class CompilePool:
                     self._waiting.append(recipe)
             self._changed.notify_all()
 
-    def get(self, recipe: Recipe) -> Library:
-        """Wait for one recipe's result; it is compiled next.
+    def get(self, recipe: Recipe, deadline: Deadline = NEVER) -> Library:
+        """Wait for one recipe's result, but not beyond a deadline; it is compiled next.
 
         Raises:
             RunnerError: the pool is closed, or no compiler can be started.
+            DeadlineError: the deadline came first.
         """
         with self._changed:
             if recipe in self._pending:
@@ -148,7 +150,8 @@ class CompilePool:
                     raise RunnerError(f"cannot start the compiler: {self._failure}") from self._failure
                 if self._closed:
                     raise RunnerError("this runner is closed; make a new one")
-                self._changed.wait()
+                deadline.check()
+                self._changed.wait(min(deadline.left_s, _LOOK_S))
             library = self._done[recipe]
             self._forget_old(recipe)
             return library
@@ -166,17 +169,17 @@ class CompilePool:
                 old.path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def keeping(self, recipes: Sequence[Recipe]) -> Iterator[None]:
-        """Compile these and do not forget their libraries meanwhile.
+    def keeping(self, recipes: Sequence[Recipe], deadline: Deadline = NEVER) -> Iterator[None]:
+        """Compile these, until a deadline, and do not forget their libraries meanwhile.
 
         Raises:
-            RunnerError: as for `get`.
+            RunnerError, DeadlineError: as for `get`.
         """
         self._pinned = frozenset(recipes)
         try:
             self.request(recipes)
             for recipe in recipes:
-                self.get(recipe)
+                self.get(recipe, deadline)
             yield
         finally:
             self._pinned = frozenset()

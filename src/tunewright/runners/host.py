@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -16,7 +16,8 @@ from typing import Self
 
 import numpy as np
 
-from tunewright.errors import OptionError, RunnerError, SpecificationError, ToolchainError
+from tunewright.budget import NEVER, Deadline
+from tunewright.errors import DeadlineError, OptionError, RunnerError, SpecificationError, ToolchainError
 from tunewright.kernel.spec import Kernel, Value
 from tunewright.measure import Measurement, Status, Task
 from tunewright.runners.arrays import Array, Buffers, evaluate, load_array
@@ -49,9 +50,13 @@ class HostRunner:
             runner.prepare(range(8))
             measurements = runner.measure(range(8))
 
+    Attributes:
+        deadline: when whatever runs is ended, and nothing new begins; may be moved between calls.
+
     Raises:
         SpecificationError: a part of the specification that cannot be used.
         ToolchainError: no compiler, or one that does not work.
+        DeadlineError: the deadline came before anything could be measured.
     """
 
     def __init__(
@@ -64,6 +69,7 @@ class HostRunner:
         isolation: Isolation | None = None,
         alone: bool = False,
         default: Mapping[str, Value] | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         """Check the specification and the compiler.
 
@@ -76,7 +82,9 @@ class HostRunner:
             default: what is compared with; its output is the expected one where there is no other; None: the
                 kernel's own default.
             alone: let no compiler run while anything is timed, and cut nothing short: for recordings.
+            deadline: when whatever runs is ended, and nothing new begins.
         """
+        self.deadline = deadline
         self._kernel = kernel
         self._default = kernel.default_configuration if default is None else dict(default)
         self._space = kernel.space if space is None else space
@@ -86,11 +94,11 @@ class HostRunner:
             raise OptionError(f"jobs must be from 1 to {_MOST_JOBS}, got {jobs!r}")
         if compile_memory_mib < 1:
             raise OptionError(f"compile_memory_mib must be at least 1, got {compile_memory_mib!r}")
-        self._toolchain = find_toolchain(kernel)
+        self._toolchain = find_toolchain(kernel, deadline)
         if kernel.threads is not None:
             evaluate(kernel.threads, {**kernel.problem, **self._default}, "threads")  # a wrong name shows at once
         plain = kernel_recipe(self._toolchain, kernel, self._default, Path())
-        self._digest = source_digest(kernel, plain.command)
+        self._digest = source_digest(kernel, plain.command, deadline)
         self._buffers = Buffers(kernel.arguments, kernel.problem)
         self._lock = threading.RLock()
         try:
@@ -170,6 +178,7 @@ class HostRunner:
 
         Raises:
             RunnerError: there is no right result to compare with, or no process can be started.
+            DeadlineError: the deadline has passed, or came before the end.
         """
         with self._lock:
             self._check_open()
@@ -181,10 +190,11 @@ class HostRunner:
 
         Raises:
             RunnerError: no compiler can be started.
+            DeadlineError: the deadline came first.
         """
         self.prepare(ids)
         for number in ids:
-            self._pool.get(self._recipe(self._space.config(number)))
+            self._pool.get(self._recipe(self._space.config(number)), self.deadline)
 
     def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[Measurement]]:
         """Measure some configurations again, interleaved, with nothing else at work.
@@ -192,7 +202,7 @@ class HostRunner:
         A round takes few samples: what counts is how the rounds compare.
 
         Returns:
-            For each id one measurement for each round.
+            For each id one measurement for each round that was done before the deadline.
 
         Raises:
             RunnerError: as for `measure`.
@@ -203,13 +213,17 @@ class HostRunner:
             configurations = {number: self._space.config(number) for number in ids}
             found: dict[int, list[Measurement]] = {number: [] for number in configurations}
             recipes = [self._recipe(configuration) for configuration in configurations.values()]
-            with self._pool.keeping(recipes):
+            with suppress(DeadlineError), self._pool.keeping(recipes, self.deadline):
                 self._ready_to_check()
                 with self._pool.quiet():
                     for turn in range(rounds):
                         order = list(configurations)
-                        for number in reversed(order) if turn % 2 else order:
-                            found[number].append(self._measure(configurations[number], self._brief))
+                        taken = {
+                            number: self._measure(configurations[number], self._brief)
+                            for number in (reversed(order) if turn % 2 else order)
+                        }
+                        for number, measured in taken.items():
+                            found[number].append(measured)
             return found
 
     def close(self) -> None:
@@ -229,7 +243,9 @@ class HostRunner:
     def _compile_shim(self, root: Path) -> Path:
         """Compile the part that calls the kernel; the first sign of life of the compiler."""
         (root / "tw_call.h").write_text(call_header(self._buffers), "ascii")
-        library = self._pool.get(library_recipe(self._toolchain, _SHIM, root, [*_SHIM_FLAGS, f"-I{root}"]))
+        library = self._pool.get(
+            library_recipe(self._toolchain, _SHIM, root, [*_SHIM_FLAGS, f"-I{root}"]), self.deadline
+        )
         if library.path is None:
             raise ToolchainError(
                 f"the compiler {self._toolchain.command[0]!r} cannot compile a plain C file: {library.detail}"
@@ -247,7 +263,7 @@ class HostRunner:
             self._threads(configuration)
         except SpecificationError as error:
             return Measurement(Status.INVALID, detail=str(error))
-        library = self._pool.get(self._recipe(configuration))
+        library = self._pool.get(self._recipe(configuration), self.deadline)
         if library.path is None:
             return Measurement(Status.COMPILE_ERROR, compile_s=library.cpu_s, detail=library.detail)
         self._ready_to_check()
@@ -314,6 +330,7 @@ class HostRunner:
                 timed=True,
                 timeout_s=self._kernel.measuring.timeout_s,
                 slow_ms=slow_ms,
+                deadline=self.deadline,
             )
         )
 
@@ -338,13 +355,13 @@ class HostRunner:
             self._toolchain, reference.source, Path(self._folder.name), [*reference.flags, *defines]
         )
         what = f"the reference {reference.entry!r} in {str(reference.source)!r}"
-        return self._outputs(what, self._pool.get(recipe), reference.entry, 1)
+        return self._outputs(what, self._pool.get(recipe, self.deadline), reference.entry, 1)
 
     def _default_outputs(self) -> dict[int, Array]:
         """What the default configuration computes."""
         configuration = self._default
         what = f"the default configuration {configuration}, whose result all others are compared with,"
-        library = self._pool.get(self._recipe(configuration))
+        library = self._pool.get(self._recipe(configuration), self.deadline)
         return self._outputs(what, library, self._kernel.entry, self._threads(configuration))
 
     def _outputs(self, what: str, library: Library, entry: str, threads: int) -> dict[int, Array]:
@@ -360,6 +377,7 @@ class HostRunner:
                 check=str,
                 timed=False,
                 timeout_s=max(_REFERENCE_S, self._kernel.measuring.timeout_s),
+                deadline=self.deadline,
             )
         )
         if outcome.status is not Status.OK:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
+from tunewright.budget import NEVER, Deadline
 from tunewright.errors import SpecificationError
 from tunewright.kernel.spec import Argument, Kernel
 from tunewright.runners.toolchain import ENVIRONMENT
@@ -25,7 +26,7 @@ _NO_MATTER = {"PATH", "LANG", "TZ", "TMPDIR", "HOME", "CCACHE_DIR"}
 """Variables that reach compiler or kernel and change nothing that is measured."""
 
 
-def source_digest(kernel: Kernel, command: Sequence[str]) -> str:
+def source_digest(kernel: Kernel, command: Sequence[str], deadline: Deadline = NEVER) -> str:
     """sha256 over the kernel's source and the files of its own that it includes.
 
     Included files are those that the compiler lists for the default configuration, system headers left out; where it
@@ -34,12 +35,14 @@ def source_digest(kernel: Kernel, command: Sequence[str]) -> str:
     Args:
         kernel: whose source.
         command: the compiler's whole command for the default configuration.
+        deadline: until when the compiler is asked.
 
     Raises:
+        DeadlineError: it did not answer in time.
         SpecificationError: the source cannot be read.
     """
     digest = sha256()
-    for file in [kernel.source, *_included(kernel, command)]:
+    for file in [kernel.source, *_included(kernel, command, deadline)]:
         try:
             digest.update(sha256(file.read_bytes()).digest())
         except OSError as error:
@@ -47,7 +50,7 @@ def source_digest(kernel: Kernel, command: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _included(kernel: Kernel, command: Sequence[str]) -> list[Path]:
+def _included(kernel: Kernel, command: Sequence[str], deadline: Deadline) -> list[Path]:
     """What the compiler says the source includes, system headers left out; nothing where it does not compile."""
     folder = kernel.source.resolve().parent
     output = command.index("-o")
@@ -61,10 +64,11 @@ def _included(kernel: Kernel, command: Sequence[str]) -> list[Path]:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_INCLUDES_S,
+            timeout=min(_INCLUDES_S, deadline.left_s),
             check=True,
         )
     except (OSError, ValueError, subprocess.SubprocessError):
+        deadline.check()
         return []
     listed = asked.stdout.replace("\\\n", " ").partition(":")[2]
     names = [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", listed.strip()) if name]

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tunewright.budget import NEVER, Deadline
+from tunewright.errors import DeadlineError
 from tunewright.kernel.spec import DTYPES, Measuring, Role
 from tunewright.measure import CENSORED, CONFIRMED, TRANSIENT, Status
 from tunewright.runners.arrays import GUARD_BYTES, Buffers
@@ -68,6 +70,7 @@ class Run:
         timed: take samples after the verification call.
         timeout_s: wall seconds for everything.
         slow_ms: a call that takes longer ends sampling at once; 0 for never.
+        deadline: when it is ended whatever it does; sampling does not hurry for it.
     """
 
     library: Path
@@ -78,6 +81,7 @@ class Run:
     timed: bool
     timeout_s: float
     slow_ms: float = 0.0
+    deadline: Deadline = NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,9 @@ class Launcher:
 
         Raises:
             RunnerError: no process can be started.
+            DeadlineError: the deadline has passed, or came before the end.
         """
+        run.deadline.check()
         limits = self._limits(run)
         ours, theirs = socket.socketpair()
         page_fd = os.memfd_create("status", os.MFD_CLOEXEC)
@@ -147,6 +153,8 @@ class Launcher:
                 page = self._page(page_fd)
             finally:
                 os.close(page_fd)
+        if end.timed_out and limits.wall_s < run.timeout_s:
+            raise DeadlineError("the deadline came while a configuration was measured")
         return self._outcome(run, talk, end, page, limits.memory_bytes or 0)
 
     def _limits(self, run: Run) -> Limits:
@@ -155,7 +163,7 @@ class Launcher:
         memory = buffers.source_bytes + buffers.target_bytes + buffers.array_bytes + self._page_bytes
         memory += (measuring.memory_mib << 20) + (run.threads - 1) * _THREAD_BYTES
         return Limits(
-            wall_s=run.timeout_s,
+            wall_s=min(run.timeout_s, run.deadline.left_s),
             memory_bytes=memory,
             cpu_s=math.ceil(run.timeout_s * max(run.threads, os.cpu_count() or 1)) + 2,
             output_bytes=measuring.output_kib << 10,

@@ -7,6 +7,7 @@ with ``runtime_ms`` or ``runtimes_ms`` and further metrics. A command prints it 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -19,7 +20,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-from tunewright.errors import OptionError, RunnerError, SpecificationError
+from tunewright.budget import NEVER, Deadline
+from tunewright.errors import DeadlineError, OptionError, RunnerError, SpecificationError
 from tunewright.kernel.spec import Kernel, Value
 from tunewright.measure import TRANSIENT, Measurement, Status, Task
 from tunewright.runners.isolation import Isolation, Limits
@@ -39,13 +41,22 @@ _SHELL_SIGNAL = 128  # a shell ends with this plus the number of the signal that
 class ProgramRunner:
     """Measures configurations by running a command (``kernel.command``) or a Python function.
 
+    Attributes:
+        deadline: when whatever runs is ended, and nothing new begins; may be moved between calls.
+
     Raises:
         SpecificationError: the command or function cannot be found.
     """
 
-    def __init__(self, kernel: Kernel, space: SearchSpace | None = None) -> None:
-        """Args: kernel: of language ``command`` or ``python``; space: None for the kernel's own."""
-        self._kernel = kernel
+    def __init__(self, kernel: Kernel, space: SearchSpace | None = None, *, deadline: Deadline = NEVER) -> None:
+        """Make sure that there is something to run.
+
+        Args:
+            kernel: of language ``command`` or ``python``.
+            space: its configurations; None: the kernel's own space.
+            deadline: when whatever runs is ended, and nothing new begins.
+        """
+        self._kernel, self.deadline = kernel, deadline
         self._space = kernel.space if space is None else space
         if kernel.language == "command" and not kernel.command:
             raise SpecificationError("names no command", key="kernel.command")
@@ -93,16 +104,19 @@ class ProgramRunner:
 
         Raises:
             RunnerError: no process can be started.
+            DeadlineError: the deadline has passed, or came before the end.
         """
         return [self._one(self._space.config(i)) for i in ids]
 
     def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[Measurement]]:
-        """Run some configurations again, interleaved round by round."""
+        """Run some configurations again, interleaved, as many of the rounds as are done before the deadline."""
         found: dict[int, list[Measurement]] = {i: [] for i in ids}
-        for turn in range(rounds):
-            order = list(found)
-            for i in reversed(order) if turn % 2 else order:
-                found[i] += self.measure([i])
+        with contextlib.suppress(DeadlineError):
+            for turn in range(rounds):
+                order = list(found)
+                taken = {i: self._one(self._space.config(i)) for i in (reversed(order) if turn % 2 else order)}
+                for i, measured in taken.items():
+                    found[i].append(measured)
         return found
 
     def close(self) -> None:
@@ -111,7 +125,9 @@ class ProgramRunner:
         self._folder.cleanup()
 
     def _one(self, configuration: Mapping[str, Value]) -> Measurement:
+        self.deadline.check()
         measuring = self._kernel.measuring
+        wall_s = min(measuring.timeout_s, self.deadline.left_s)
         answer = os.memfd_create("answer", os.MFD_CLOEXEC)
         try:
             end = self._worker.run(
@@ -119,7 +135,7 @@ class ProgramRunner:
                 self._arguments(configuration),
                 [answer],
                 limits=Limits(
-                    wall_s=measuring.timeout_s,
+                    wall_s=wall_s,
                     memory_bytes=measuring.memory_mib << 20,
                     cpu_s=math.ceil(measuring.timeout_s) * (os.cpu_count() or 1) + 2,
                     output_bytes=measuring.output_kib << 10,
@@ -130,6 +146,8 @@ class ProgramRunner:
             text = os.pread(answer, _ANSWER_BYTES, max(size - _ANSWER_BYTES, 0)).decode(errors="replace")
         finally:
             os.close(answer)
+        if end.timed_out and wall_s < measuring.timeout_s:
+            raise DeadlineError("the deadline came while a configuration was measured")
         return self._measurement(end, text)
 
     def _arguments(self, configuration: Mapping[str, Value]) -> dict[str, object]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tunewright.budget import NEVER, Deadline
 from tunewright.errors import SpecificationError, ToolchainError
 from tunewright.kernel.spec import Kernel, Use, Value
 from tunewright.runners.worker import clean_environment
@@ -55,10 +56,11 @@ class Recipe:
     output: Path
 
 
-def find_toolchain(kernel: Kernel) -> Toolchain:
+def find_toolchain(kernel: Kernel, deadline: Deadline = NEVER) -> Toolchain:
     """The kernel's compiler: as specified, else from the environment, else from PATH.
 
     Raises:
+        DeadlineError: it did not say its version in time.
         SpecificationError: an unknown language.
         ToolchainError: there is none, or it does not run.
     """
@@ -70,10 +72,10 @@ def find_toolchain(kernel: Kernel) -> Toolchain:
     chosen = kernel.compiler or os.environ.get(variable, "").strip()
     if chosen:
         origin = "compiler" if kernel.compiler else variable
-        return _asked(_split(chosen, origin), f"{origin} = {chosen!r}")
+        return _asked(_split(chosen, origin), f"{origin} = {chosen!r}", deadline)
     for name in names:
         if shutil.which(name):
-            return _asked((name,), name)
+            return _asked((name,), name, deadline)
     raise ToolchainError(
         f"no compiler for {kernel.language} found: looked for {', '.join(names)} on PATH; install one "
         f"(on Debian and Ubuntu: apt install {names[0]}), or set {variable} or the kernel's compiler"
@@ -91,7 +93,7 @@ def _split(text: str, origin: str) -> tuple[str, ...]:
     return words
 
 
-def _asked(command: tuple[str, ...], origin: str) -> Toolchain:
+def _asked(command: tuple[str, ...], origin: str, deadline: Deadline) -> Toolchain:
     """Ask a compiler for its version."""
     if "/" in command[0]:  # it will be called from another folder
         command = (str(Path(command[0]).absolute()), *command[1:])
@@ -101,7 +103,7 @@ def _asked(command: tuple[str, ...], origin: str) -> Toolchain:
             capture_output=True,
             stdin=subprocess.DEVNULL,
             env=clean_environment(ENVIRONMENT),
-            timeout=_VERSION_S,
+            timeout=min(_VERSION_S, deadline.left_s),
             check=False,
         )
     except FileNotFoundError as error:
@@ -109,6 +111,7 @@ def _asked(command: tuple[str, ...], origin: str) -> Toolchain:
             f"the compiler {command[0]!r} ({origin}) was not found on PATH; install it or name another"
         ) from error
     except (OSError, subprocess.TimeoutExpired) as error:
+        deadline.check()
         raise ToolchainError(f"the compiler {command[0]!r} ({origin}) does not run: {error}") from error
     lines = (answer.stdout or answer.stderr).decode(errors="replace").strip().splitlines()
     if answer.returncode:
