@@ -26,9 +26,10 @@ from tunewright.runners.identity import measuring_settings, source_digest
 from tunewright.runners.isolation import Isolation
 from tunewright.runners.launch import JOB, Launcher, Outcome, Run, call_header
 from tunewright.runners.machine import core_threads, cpu_name, forbids_programs
+from tunewright.runners.placement import Placement, apart, placement, runs_threads
 from tunewright.runners.toolchain import Recipe, find_toolchain, kernel_recipe, library_recipe, macro_text
 from tunewright.runners.verify import Expected, meaningless
-from tunewright.runners.worker import Layer, Worker
+from tunewright.runners.worker import Layer, Worker, clean_environment
 from tunewright.space import SearchSpace
 
 __all__ = ["HostRunner"]
@@ -89,7 +90,6 @@ class HostRunner:
         self._default = kernel.default_configuration if default is None else dict(default)
         self._space = kernel.space if space is None else space
         self._cores = frozenset(os.sched_getaffinity(0))
-        self._core = max(self._cores)
         if jobs is not None and not 1 <= jobs <= _MOST_JOBS:
             raise OptionError(f"jobs must be from 1 to {_MOST_JOBS}, got {jobs!r}")
         if compile_memory_mib < 1:
@@ -118,7 +118,7 @@ class HostRunner:
             CompileLimits(kernel.measuring.compile_timeout_s, compile_memory_mib << 20),
             jobs=jobs or len(self._cores),
             cores=self._cores,
-            kept_free=core_threads(self._core),
+            kept_free=core_threads(apart(self._cores)[0]),
         )
         self._worker = Worker([JOB], isolation=isolation)
         try:
@@ -293,7 +293,7 @@ class HostRunner:
         """Threads that a configuration runs on."""
         threads = self._kernel.threads
         if threads is None:
-            return len(self._cores) if "-fopenmp" in self._kernel.flags else 1
+            return len(self._cores) if runs_threads(self._kernel) else 1
         number = evaluate(threads, {**self._kernel.problem, **configuration}, "threads")
         if number < 1 or number != int(number):
             raise SpecificationError(
@@ -325,7 +325,7 @@ class HostRunner:
                 library=library,
                 entry=self._kernel.entry,
                 threads=threads,
-                cores=(self._core,) if threads == 1 else (),
+                placement=placement(threads, self._cores, clean_environment()),
                 check=self._difference,
                 timed=True,
                 timeout_s=self._kernel.measuring.timeout_s,
@@ -373,7 +373,7 @@ class HostRunner:
                 library=library.path,
                 entry=entry,
                 threads=threads,
-                cores=(),
+                placement=Placement(),
                 check=str,
                 timed=False,
                 timeout_s=max(_REFERENCE_S, self._kernel.measuring.timeout_s),

@@ -12,6 +12,7 @@ from pathlib import Path
 from tunewright.budget import NEVER, Deadline
 from tunewright.errors import SpecificationError
 from tunewright.kernel.spec import Argument, Kernel
+from tunewright.runners.placement import PLACEMENT, runs_threads
 from tunewright.runners.toolchain import ENVIRONMENT
 from tunewright.runners.worker import clean_environment
 
@@ -99,6 +100,7 @@ def measuring_settings(
         "uses": {name: [use.define, use.flag] for name, use in kernel.uses.items()},
         "threads": kernel.threads,
         "cores": cores,
+        **({"placement": PLACEMENT} if runs_threads(kernel) else {}),
         "environment": {
             name: value
             for name, value in clean_environment(ENVIRONMENT).items()

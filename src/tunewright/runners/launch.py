@@ -24,6 +24,7 @@ from tunewright.runners.isolation import Limits
 from tunewright.runners.machine import conditions
 from tunewright.runners.native import Kind, Page, page_bytes
 from tunewright.runners.noise import noise_remarks
+from tunewright.runners.placement import Placement
 from tunewright.runners.worker import JobEnd, Worker
 
 __all__ = ["JOB", "Launcher", "Outcome", "Run", "call_header", "clock_failure"]
@@ -65,7 +66,7 @@ class Run:
         library: path of the shared library.
         entry: the function to call.
         threads: how many threads it will use.
-        cores: cores to run on; empty: wherever the system puts it.
+        placement: where they run.
         check: says what is wrong with the results, empty when they are right.
         timed: take samples after the verification call.
         timeout_s: wall seconds for everything.
@@ -76,7 +77,7 @@ class Run:
     library: Path
     entry: str
     threads: int
-    cores: tuple[int, ...]
+    placement: Placement
     check: Callable[[], str]
     timed: bool
     timeout_s: float
@@ -184,8 +185,8 @@ class Launcher:
             "entry": run.entry,
             "job": job,
             "rows": buffers.rows,
-            "cores": list(run.cores),
-            "environment": {"OMP_NUM_THREADS": str(run.threads)},
+            "cores": list(run.placement.cores),
+            "environment": {"OMP_NUM_THREADS": str(run.threads), **run.placement.environment},
         }
 
     def _page(self, fd: int) -> Page:
@@ -236,7 +237,7 @@ class Launcher:
             return Outcome(*failed, verify_s=verify_s, benchmark_s=benchmark_s, remarks=transient)
         if not run.timed:
             return Outcome(Status.OK, verify_s=verify_s)
-        metrics = {"calls_per_sample": float(page.calls), **conditions(run.cores)}
+        metrics = {"calls_per_sample": float(page.calls), **conditions(run.placement.cores)}
         if run.threads == 1:
             metrics["cpu_ms"] = statistics.median(page.cpu_ns) / 1e6
         samples = tuple(ns / 1e6 for ns in page.wall_ns)
