@@ -16,6 +16,7 @@ from tunewright.measure import Objective, Status, Stopped, Trial
 from tunewright.plan import Plan
 from tunewright.records import Store
 from tunewright.runners.host import HostRunner
+from tunewright.runners.stored import StoredRunner
 from tunewright.space import SearchSpace
 from tunewright.tune import tune
 
@@ -209,6 +210,33 @@ def test_u032_a_configuration_that_is_clearly_slow_is_cut_short_and_marked(work:
     assert slow.status is Status.OK
     assert slow.remarks == ("censored",)
     assert "cut short" in slow.detail
+
+
+def test_a_resumed_run_cuts_short_and_confirms_as_it_would_have_without_a_break(work: Make, tmp_path: Path) -> None:
+    kernel = work(200, 10, 1000, verification=Verification(skip=True))
+    with Store(tmp_path / "store.sqlite") as store:
+        with HostRunner(kernel) as runner:
+            task = store.task(runner.task)
+            known = StoredRunner(runner, store, task, kernel.space)
+            [slow] = known.measure([0])
+        with HostRunner(kernel) as runner:
+            resumed = StoredRunner(runner, store, task, kernel.space)
+            again, fast = resumed.measure([0, 1])
+        with HostRunner(kernel) as runner:
+            resumed = StoredRunner(runner, store, task, kernel.space)
+            *_, slowest = resumed.measure([0, 1, 2])
+    assert again == slow
+    assert "confirmed" in fast.remarks, "much faster than what was known"
+    assert slowest.remarks == ("censored",), "much slower than the best that was known"
+
+
+def test_what_is_known_but_was_not_asked_for_cuts_nothing_short(work: Make, tmp_path: Path) -> None:
+    kernel = work(1, 400, verification=Verification(skip=True))
+    with Store(tmp_path / "store.sqlite") as store, HostRunner(kernel) as first, HostRunner(kernel) as second:
+        task = store.task(first.task)
+        StoredRunner(first, store, task, kernel.space).measure([0])
+        [slow] = StoredRunner(second, store, task, kernel.space).measure([1])
+    assert "censored" not in slow.remarks
 
 
 def test_a_configuration_that_is_suspiciously_fast_is_run_twice_before_it_counts(work: Make) -> None:

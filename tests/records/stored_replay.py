@@ -43,6 +43,9 @@ class Landscape:
             return Measurement(Status.CRASH, benchmark_s=0.1, detail="made up")
         return Measurement(Status.OK, (cost, cost + 0.25), compile_s=0.1, benchmark_s=0.3, metrics={"load": 0.5})
 
+    def learn(self, measured: Measurement) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

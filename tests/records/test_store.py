@@ -104,6 +104,7 @@ class Counting:
     def __init__(self) -> None:
         self.prepared: list[int] = []
         self.measured: list[int] = []
+        self.learned: list[Measurement] = []
 
     def prepare(self, ids: list[int]) -> None:
         self.prepared += ids
@@ -111,6 +112,9 @@ class Counting:
     def measure(self, ids: list[int]) -> list[Measurement]:
         self.measured += ids
         return [GOOD for _ in ids]
+
+    def learn(self, measured: Measurement) -> None:
+        self.learned.append(measured)
 
     def close(self) -> None:
         pass
@@ -127,6 +131,7 @@ def test_u082_a_grown_space_measures_only_what_is_new(store: Store) -> None:
     assert [large.config(i) for i in inner.measured] == [{"x": 8}]
     assert inner.prepared == inner.measured
     assert runner.reused == 3
+    assert inner.learned == [GOOD] * 3, "what is served, once each"
 
 
 def killed_while_measuring(store: Store, key: str) -> None:

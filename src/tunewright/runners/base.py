@@ -24,5 +24,8 @@ class Runner(Protocol):
         """
         ...
 
+    def learn(self, measured: Measurement) -> None:
+        """A measurement of this task that was asked for and was known: it steers later ones as if it had been made."""
+
     def close(self) -> None:
         """Release processes and files; calling it twice is allowed."""

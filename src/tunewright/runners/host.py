@@ -185,6 +185,11 @@ class HostRunner:
             self.prepare(ids)
             return [self._measure(self._space.config(number), self._launcher) for number in ids]
 
+    def learn(self, measured: Measurement) -> None:
+        """Let a measurement that was made before count for what is slow and what is suspiciously fast."""
+        if measured.status is Status.OK:
+            self._best_ms = min(self._best_ms, median(measured.runtimes_ms))
+
     def compiled(self, ids: Sequence[int]) -> None:
         """Wait until these ids are compiled.
 
@@ -272,7 +277,7 @@ class HostRunner:
                 outcome = self._run_among_others(configuration, library.path)
             else:
                 outcome = self._run(configuration, library.path, launcher)
-        return Measurement(
+        found = Measurement(
             outcome.status,
             outcome.runtimes_ms,
             compile_s=library.cpu_s,
@@ -282,6 +287,9 @@ class HostRunner:
             detail=outcome.detail,
             remarks=outcome.remarks,
         )
+        if launcher is self._launcher:
+            self.learn(found)
+        return found
 
     def _left_alone(self, configuration: Mapping[str, Value]) -> AbstractContextManager[None]:
         """Keep compilers away from what is timed: off its core, or, for several threads, off the machine."""
@@ -311,8 +319,6 @@ class HostRunner:
             return outcome
         if _SUSPICIOUS * median(outcome.runtimes_ms) < self._best_ms < inf:
             outcome = outcome.with_more(self._run(configuration, library, self._launcher))
-        if outcome.status is Status.OK:
-            self._best_ms = min(self._best_ms, median(outcome.runtimes_ms))
         return outcome
 
     def _run(

@@ -108,6 +108,9 @@ class ProgramRunner:
         """
         return [self._one(self._space.config(i)) for i in ids]
 
+    def learn(self, measured: Measurement) -> None:
+        """Nothing to learn: each program runs to its end."""
+
     def remeasure(self, ids: Sequence[int], rounds: int) -> dict[int, list[Measurement]]:
         """Run some configurations again, interleaved, as many of the rounds as are done before the deadline."""
         found: dict[int, list[Measurement]] = {i: [] for i in ids}

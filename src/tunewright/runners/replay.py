@@ -25,5 +25,8 @@ class ReplayRunner:
         measurements = self._measurements
         return [measurements[i] for i in ids]
 
+    def learn(self, measured: Measurement) -> None:
+        """Nothing to learn: all is known."""
+
     def close(self) -> None:
         """Nothing to release."""

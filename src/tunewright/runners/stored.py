@@ -17,6 +17,8 @@ __all__ = ["StoredRunner"]
 class StoredRunner:
     """A runner in front of another one. A finished measurement of the same task is answered from the store.
 
+    The other one hears of every answer, so that a run that is resumed measures as it would have without a break.
+
     A store that cannot be written never fails a measurement: the results go on, and `problem` says what happened.
 
     Attributes:
@@ -50,6 +52,7 @@ class StoredRunner:
         found = self._find(i)
         if found is not None:
             self.reused += 1
+            self._runner.learn(found)
             return found
         configuration = self._space.config(i)
         with self._tolerantly():
