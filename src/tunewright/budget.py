@@ -60,6 +60,10 @@ class Deadline:
         _check_seconds("a deadline", seconds)
         return NEVER if seconds is None else cls(time.monotonic() + seconds)
 
+    def earlier(self, seconds: float) -> Deadline:
+        """The moment so many seconds before this one."""
+        return Deadline(self.at - seconds)
+
     @property
     def left_s(self) -> float:
         """Wall seconds until then; 0 once it has passed."""

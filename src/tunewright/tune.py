@@ -34,8 +34,8 @@ __all__ = ["DEFAULT_EVALUATIONS", "DEFAULT_OPTIMIZER", "replay", "tune"]
 DEFAULT_OPTIMIZER = "ridge"
 DEFAULT_EVALUATIONS = 100
 
-_FOR_LEADERS = 0.1
-"""Share of the time up to a deadline in which no search goes on: it is for the final comparison."""
+_FOR_LEADERS, _FOR_LEADERS_S = 0.2, 120.0
+"""Share of the time up to a deadline that is for the final comparison only, and how many seconds of it at most."""
 
 
 def tune(
@@ -63,7 +63,7 @@ def tune(
         evaluations: distinct configurations at most; 100 if neither limit is given.
         seconds: seconds on the tuning clock at most (compile, verify, benchmark).
         deadline_s: wall seconds from now after which nothing new begins; what is measured then is ended and does not
-            count. The last tenth is for the leaders only, and they get as many rounds as fit in.
+            count. The last fifth, two minutes at most, is for the leaders only: as many rounds as fit in.
         seed: seed of the optimizer's random numbers.
         fix: parameters pinned to one value.
         jobs: compilers that run at the same time; None: one for each core.
@@ -78,7 +78,7 @@ def tune(
         DeadlineError: the deadline came before a compiler was ready.
     """
     deadline = Deadline.after(deadline_s)
-    search_until = Deadline.after(None if deadline_s is None else deadline_s * (1 - _FOR_LEADERS))
+    search_until = deadline.earlier(min(_FOR_LEADERS * (deadline_s or 0.0), _FOR_LEADERS_S))
     budget = Budget(DEFAULT_EVALUATIONS if evaluations is None and seconds is None else evaluations, seconds)
     name, plan = _resolve(optimizer, options)
     if kernel.language not in LANGUAGES:
