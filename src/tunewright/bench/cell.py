@@ -42,6 +42,7 @@ class Conditions:
         noise: every evaluation is answered with one of the recorded samples, drawn at random.
         shuffled: costs and durations are dealt out anew to the configurations in each run: the null space.
         charge: how many seconds on the tuning clock a processor second of the optimizer costs.
+        published: count seconds as the published score does.
     """
 
     seconds: float | None = None
@@ -50,6 +51,7 @@ class Conditions:
     noise: bool = False
     shuffled: bool = False
     charge: float = 0.0
+    published: bool = False
 
 
 @dataclass(frozen=True, slots=True)

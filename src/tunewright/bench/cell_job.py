@@ -14,7 +14,7 @@ __all__ = ["prepare", "run"]
 def prepare(arguments: Mapping[str, Any]) -> None:
     """Import numpy and load the space once for all children; in the keeper, so only our own code."""
     _ready()
-    _prepared(arguments["folder"], arguments["name"])
+    _problem(arguments["folder"], arguments["name"], arguments["conditions"]["published"])
 
 
 def run(arguments: Mapping[str, Any], fds: Sequence[int]) -> None:
@@ -24,7 +24,7 @@ def run(arguments: Mapping[str, Any], fds: Sequence[int]) -> None:
     from tunewright.bench.simulate import make_run
     from tunewright.errors import OptimizerError, OptionError
 
-    problem = _prepared(arguments["folder"], arguments["name"])
+    problem = _problem(arguments["folder"], arguments["name"], arguments["conditions"]["published"])
     try:
         for number in range(arguments["first"], arguments["first"] + arguments["count"]):
             _write(fds[0], b"R", pack([make_run(problem, arguments, number)]))
@@ -41,10 +41,10 @@ def _ready() -> None:
 
 
 @functools.cache
-def _prepared(folder: str, name: str) -> Any:
+def _problem(folder: str, name: str, published: bool) -> Any:
     from tunewright.bench.simulate import Problem
 
-    return Problem.load(folder, name)
+    return Problem.load(folder, name, published=published)
 
 
 def _write(fd: int, kind: bytes, body: bytes) -> None:

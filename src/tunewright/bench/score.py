@@ -9,7 +9,8 @@ from math import inf
 import numpy as np
 
 from tunewright.bench.baseline import UnscorableError
-from tunewright.bench.cell import CHUNK, Cell, Conditions, run_cells
+from tunewright.bench.campaign import collect_runs
+from tunewright.bench.cell import Conditions
 from tunewright.bench.contestant import Contestant
 from tunewright.bench.exact import FRACTIONS, Trajectory, best_so_far, fraction_of_optimum, score, time_to, trajectory
 from tunewright.bench.prepared import Prepared
@@ -167,31 +168,18 @@ def score_contestants(
     Raises:
         OptionError: no space can be scored, two contestants are the same, or an option does not fit.
     """
-    labels = [contestant.label for contestant in contestants]
-    if len(set(labels)) < len(labels):
-        raise OptionError(f"{next(each for each in labels if labels.count(each) > 1)!r} is named twice")
     scored, unscored = _scorable(spaces)
     if not scored:
         raise OptionError("no space can be scored: " + "; ".join(f"{name}: {why}" for name, why in unscored.items()))
-    cells = [
-        cell
-        for contestant in contestants
-        for prepared, _ in scored
-        for conditions in _conditions(prepared, request)
-        for cell in _cells(contestant, prepared, conditions, request.repeats)
-    ]
-    done = 0
-
-    def count(_: Cell, known: bool) -> None:
-        nonlocal done
-        done += 1
-        if on_done is not None:
-            on_done(done, len(cells))
-
-    runs: dict[tuple[str, str, int | None], list[Run]] = {}
-    for cell, made in zip(cells, run_cells(cells, jobs=jobs, run_timeout_s=run_timeout_s, on_done=count), strict=True):
-        place = (cell.contestant.label, cell.prepared.name, cell.conditions.evaluations)
-        runs.setdefault(place, []).extend(made)
+    runs = collect_runs(
+        contestants,
+        [prepared for prepared, _ in scored],
+        lambda prepared: _conditions(prepared, request),
+        request.repeats,
+        jobs=jobs,
+        run_timeout_s=run_timeout_s,
+        on_done=on_done,
+    )
     families = {prepared.name: family for prepared, family in scored}
     rows = []
     for contestant in contestants:
@@ -199,7 +187,10 @@ def score_contestants(
             prepared.name: _space_score(
                 prepared,
                 family,
-                {limit: runs[contestant.label, prepared.name, limit] for limit in _limits(prepared, request)},
+                {
+                    conditions.evaluations: runs[contestant.label, prepared.name, conditions]
+                    for conditions in _conditions(prepared, request)
+                },
             )
             for prepared, family in scored
         }
@@ -237,12 +228,6 @@ def _conditions(prepared: Prepared, request: Request) -> list[Conditions]:
             charge=request.charge,
         )
         for limit in _limits(prepared, request)
-    ]
-
-
-def _cells(contestant: Contestant, prepared: Prepared, conditions: Conditions, repeats: int) -> list[Cell]:
-    return [
-        Cell(contestant, prepared, conditions, first, min(CHUNK, repeats - first)) for first in range(0, repeats, CHUNK)
     ]
 
 

@@ -39,10 +39,10 @@ class Problem:
     measurements: tuple[Measurement, ...]
 
     @classmethod
-    def load(cls, folder: str, name: str) -> Problem:
-        """Read a prepared space's folder."""
+    def load(cls, folder: str, name: str, *, published: bool = False) -> Problem:
+        """Read a prepared space's folder; `published`: with the seconds that the published score counts."""
         prepared = Prepared(Path(folder), name)
-        return cls(prepared, _answers(prepared.costs, prepared.seconds))
+        return cls(prepared, _answers(prepared.costs, prepared.published_seconds if published else prepared.seconds))
 
     @property
     def space(self) -> SearchSpace:

@@ -7,8 +7,9 @@ import math
 import sys
 from typing import Any
 
-from tunewright.bench.contestant import contestant
+from tunewright.bench.contestant import Contestant, contestant
 from tunewright.bench.prepared import Prepared, prepare
+from tunewright.bench.published_table import score_published
 from tunewright.bench.score import ContestantScore, Request, Table, score_contestants
 from tunewright.bench.suite import Entry, Role, Suite, open_test, read_suite
 from tunewright.cli.options import positive_number, print_json, whole_number
@@ -44,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=whole_number, default=100, metavar="N", help="runs each (default: 100)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random numbers (default: 0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="processes (default: one for each core)")
+    parser.add_argument(
+        "--definition",
+        choices=("exact", "published"),
+        default="exact",
+        help="the score: exact, or as the published methodology computes it (default: %(default)s)",
+    )
     parser.add_argument("--noise", action="store_true", help="answer with recorded samples drawn at random")
     parser.add_argument("--null-space", action="store_true", help="deal costs out anew in each run: all must score 0")
     parser.add_argument(
@@ -75,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
     if closed:
         open_test(suite, entries, [each.label for each in contestants])
     spaces = [(prepare(entry), entry.family) for entry in entries]
+    if options.definition == "published":
+        return _published(options, suite, [prepared for prepared, _ in spaces], contestants)
     request = Request(
         repeats=options.repeats,
         seed=options.seed,
@@ -95,6 +104,54 @@ def run(options: argparse.Namespace) -> int:
         print_json(as_data(suite, entries, table))
     else:
         _show(suite, entries, table, spaces)
+    return 0
+
+
+def _published(options: argparse.Namespace, suite: Suite, spaces: list[Prepared], contestants: list[Contestant]) -> int:
+    if options.noise or options.null_space or options.charge_cpu:
+        raise OptionError("--noise, --null-space and --charge-cpu go with the exact score only")
+    rows, unscored = score_published(
+        contestants,
+        spaces,
+        repeats=options.repeats,
+        seed=options.seed,
+        jobs=options.jobs,
+        run_timeout_s=options.run_timeout,
+        on_done=_progress if sys.stderr.isatty() else None,
+    )
+    if options.json:
+        print_json(
+            {
+                "suite": suite.name,
+                "suite_version": suite.version,
+                "definition": "published",
+                "repeats": options.repeats,
+                "seed": options.seed,
+                "unscored": dict(unscored),
+                "optimizers": [
+                    {
+                        "optimizer": row.contestant.label,
+                        "score": row.value,
+                        "standard_error": row.error,
+                        "spaces": {
+                            name: {"score": value, "standard_error": error, "short_runs": short}
+                            for name, (value, error, short) in row.spaces.items()
+                        },
+                    }
+                    for row in rows
+                ],
+            }
+        )
+        return 0
+    print(f"{suite.name} version {suite.version}: published score, {options.repeats} runs each, seed {options.seed}")
+    width = max(len(row.contestant.label) for row in rows)
+    for row in rows:
+        print(f"{row.contestant.label:{width}}  {row.value:7.3f} +- {1.96 * row.error:.3f}")
+        for name, (value, error, short) in row.spaces.items():
+            words = f"  {short} runs with fewer than two valid evaluations on the axis" if short else ""
+            print(f"{'':{width}}    {name:32} {value:7.3f} +- {1.96 * error:.3f}{words}")
+    for name, why in unscored.items():
+        print(f"not scored: {name}: {why}")
     return 0
 
 
@@ -171,9 +228,8 @@ def _show(suite: Suite, entries: tuple[Entry, ...], table: Table, spaces: list[t
     )
     print("score: 0 random search, 1 optimum at once; mean over families; 95 % interval over seeds")
     width = max(len(row.contestant.label) for row in table.rows)
-    print(
-        f"\n{'':{width}}  {'score':>6}  {'interval':>15} {'rank':>5} {'wins':>4}  {'behind best':>22} {'p':>6}  CPU/eval"
-    )
+    heads = f"{'score':>6}  {'interval':>15} {'rank':>5} {'wins':>4}  {'behind best':>22} {'p':>6}  CPU/eval"
+    print(f"\n{'':{width}}  {heads}")
     for row in table.rows:
         behind, p = "", ""
         if row.behind is not None and row.p is not None:
