@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from tunewright.budget import Clock
-from tunewright.optimizers.toolkit.draw import shuffled, unseen
+from tunewright.optimizers.toolkit.draw import below, unseen
+from tunewright.optimizers.toolkit.moves import Moves
 from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
 __all__ = ["differential_evolution"]
 
 HYPERPARAMETERS: Mapping[str, Sequence[object]] = {
-    "population": (10, 20, 40),
-    "weight": (0.4, 0.7, 1.0),
-    "crossover": (0.4, 0.7, 0.9),
+    "population": (7, 10, 20, 40),
+    "weight": (0.5, 0.7, 0.85, 1.0),
+    "crossover": (0.5, 0.7, 0.9),
 }
 
 
@@ -25,15 +26,16 @@ def differential_evolution(
     rng: Random,
     *,
     start: Sequence[int] = (),
-    population: int = 20,
-    weight: float = 0.7,
+    population: int = 10,
+    weight: float = 0.85,
     crossover: float = 0.7,
 ) -> Plan:
     """Each member meets a trial made of itself, the best and two others; the better one stays.
 
     The mutant is DE/current-to-best/1: ``x + F (best - x) + F (b - c)``, the crossover binomial. Differences
-    are taken between value indices, rounded, kept inside each parameter's list, and moved to the nearest
-    valid configuration; a trial that was seen before gives way to an unseen neighbour of it.
+    are taken between value indices, rounded and kept inside each parameter's list; where that is not valid
+    the trial stops on the way there from its member. One that was seen before gives way to an unseen
+    neighbour.
 
     Args:
         space: where to search.
@@ -46,32 +48,27 @@ def differential_evolution(
     """
     seen = set(start)
     fresh = unseen(space.size, rng, seen)
+    moves = Moves(space, rng)
     members = list(dict.fromkeys(start))
     while len(members) < population and (i := next(fresh, -1)) >= 0:
         members.append(i)
     seen.update(members)
     costs = yield members
-    lists = list(space.parameters.items())
-    index = {name: {value: k for k, value in enumerate(values)} for name, values in lists}
     while True:
         trials: list[int] = []
-        best = space.config(min(zip(costs, members, strict=True))[1])
+        best = space.code_row(min(zip(costs, members, strict=True))[1])
         for member in members:
-            b, c = (space.config(i) for i in rng.choices(members, k=2))
-            old = space.config(member)
-            forced = rng.choice(lists)[0]
-            mutant = {}
-            for name, values in lists:
-                if name == forced or rng.random() < crossover:
-                    at = index[name]
-                    x = at[old[name]]
-                    k = round(x + weight * (at[best[name]] - x + at[b[name]] - at[c[name]]))
-                    mutant[name] = values[min(max(k, 0), len(values) - 1)]
-                else:
-                    mutant[name] = old[name]
-            trial = space.nearest(mutant)
+            b, c = (space.code_row(i) for i in rng.choices(members, k=2))
+            codes = list(space.code_row(member))
+            forced = moves.free[below(len(moves.free), rng)] if moves.free else -1
+            for k in moves.free:
+                if k == forced or rng.random() < crossover:
+                    x = codes[k]
+                    mutant = round(x + weight * (best[k] - x + b[k] - c[k]))
+                    codes[k] = min(max(mutant, 0), moves.lengths[k] - 1)
+            trial = moves.toward(member, codes)
             if trial in seen:
-                trial = next((i for i in shuffled(space.neighbors(trial), rng) if i not in seen), -1)
+                trial = moves.unseen(trial, seen)
             if trial < 0:
                 trial = next(fresh, -1)
             if trial < 0:

@@ -43,8 +43,10 @@ class Moves:
         return around[below(len(around), self._rng)] if around else i
 
     def unseen(self, i: int, seen: Collection[int]) -> int:
-        """A random configuration that differs from i in one parameter and is not in `seen`; -1 if there is none."""
-        rest = [j for j in self._space.neighbors(i) if j not in seen]
+        """A random neighbour of i that is not in `seen`, a next value before any other; -1 if there is none."""
+        rest = [j for j in self._space.neighbors(i, "step") if j not in seen]
+        if not rest:
+            rest = [j for j in self._space.neighbors(i) if j not in seen]
         return rest[below(len(rest), self._rng)] if rest else -1
 
     def several(self, i: int, count: int) -> int:
