@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 from random import Random
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from tunewright.budget import Clock
 from tunewright.optimizers.toolkit.features import InteractionFeatures
 from tunewright.optimizers.toolkit.linear import BayesianRidge
+from tunewright.optimizers.toolkit.ranks import normal_scores
 from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
@@ -61,7 +61,7 @@ def ridge(
     fitted = 0
     while True:
         if len(ids) >= fitted + max(1, fitted // 50):  # late in a run one more row changes little
-            model.fit(pool.features.rows(ids), _normal_scores(costs))
+            model.fit(pool.features.rows(ids), normal_scores(costs))
             fitted = len(ids)
         chosen: list[int] = []
         for _ in range(batch):
@@ -115,15 +115,3 @@ class _Pool:
 
     def _least(self, ids: Sequence[int], weights: npt.NDArray[np.float64]) -> int | None:
         return ids[int(np.argmin(self.features.rows(ids) @ weights))] if ids else None
-
-
-def _normal_scores(costs: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Costs as standardised normal quantiles of their ranks; ties share a rank, failures come last."""
-    values, places, counts = np.unique(np.array(costs), return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - counts / 2
-    scores = np.array([NormalDist().inv_cdf(rank / len(costs)) for rank in middle])
-    if len(values) == 1:
-        return np.zeros(len(costs))
-    spread = scores[places]
-    result: npt.NDArray[np.float64] = (spread - spread.mean()) / spread.std()
-    return result
