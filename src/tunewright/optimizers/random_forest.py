@@ -25,7 +25,7 @@ HYPERPARAMETERS: Mapping[str, Sequence[object]] = {
     "local": (0.2, 0.5, 0.8),
 }
 
-_OFFERED = 4000  # candidates scored for each model
+_OFFERED = 2000  # candidates scored for each model
 
 
 def random_forest(
@@ -59,7 +59,7 @@ def random_forest(
     pool = Candidates(space, rng)
     describe = _Features(space)
     numbers = np.random.default_rng(rng.getrandbits(64))
-    forest = RandomTrees()
+    forest = RandomTrees(trees=30)
     ids = list(dict.fromkeys(start))
     ids += [i for i in space.spread(initial, rng) if i not in ids][: max(initial - len(ids), 0)]
     pool.remove(ids)
