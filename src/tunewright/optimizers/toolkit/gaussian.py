@@ -98,7 +98,7 @@ class GaussianProcess:
         """Condition on some configurations and their standardised costs."""
         self._rows = self.kernel.embed(ids)
         covariance = _similarity(self._rows, self._rows) + self._noise * np.eye(len(targets))
-        self._inverse = np.linalg.inv(covariance)
+        self._inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         self._alpha = self._inverse @ targets
 
     def predict(self, rows: Table) -> tuple[Table, Table]:

@@ -22,7 +22,7 @@ def _quantiles() -> npt.NDArray[np.float64]:
 def normal_scores(costs: Sequence[float]) -> npt.NDArray[np.float64]:
     """Standardised normal quantiles of the costs' ranks; ties share a rank, failures (inf) come last."""
     values, places, counts = np.unique(np.array(costs), return_inverse=True, return_counts=True)
-    if len(values) == 1:
+    if len(values) <= 1:
         return np.zeros(len(costs))
     middle = (np.cumsum(counts) - counts / 2) / len(costs)
     scores = np.interp(middle, (np.arange(_GRID) + 0.5) / _GRID, _quantiles())[places]
