@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunewright.budget import Clock
-from tunewright.optimizers.toolkit.candidates import Candidates
+from tunewright.optimizers.toolkit.history import History
 from tunewright.optimizers.toolkit.ranks import normal_scores
 from tunewright.optimizers.toolkit.trees import RandomTrees
 from tunewright.plan import Plan
@@ -56,37 +56,32 @@ def random_forest(
         refit: a new model after this share of the evaluations so far is new.
         local: share of the proposals taken among the neighbours of the five best.
     """
-    pool = Candidates(space, rng)
+    history = History(space, rng)
     describe = _Features(space)
     numbers = np.random.default_rng(rng.getrandbits(64))
     forest = RandomTrees(trees=30)
-    ids = list(dict.fromkeys(start))
-    ids += [i for i in space.spread(initial, rng) if i not in ids][: max(initial - len(ids), 0)]
-    pool.remove(ids)
-    costs = list((yield list(ids)))
+    yield from history.begin(start, initial)
     while True:
-        order = sorted(range(len(ids)), key=costs.__getitem__)
-        works = sum(cost < inf for cost in costs)
+        ids, order = history.ids, history.ordered()
+        works = sum(cost < inf for cost in history.costs)
         count = min(max(2, int(good * works)), works)
         is_good = np.zeros(len(ids), dtype=bool)
         is_good[order[:count]] = True
-        scores = normal_scores(costs)
+        scores = normal_scores(history.costs)
         weights = np.where(is_good, np.maximum(scores[order[count - 1]] - scores, 0.0) + 0.5, 1.0)
         weights[is_good] *= max(len(ids) - count, 1) / weights[is_good].sum() if count else 1.0
         forest.fit(describe(ids), is_good, weights, numbers)
         wanted = max(batch, int(refit * len(ids)), 1)
         best = [ids[k] for k in order[:5]]
-        around = sorted({j for i in best for j in space.neighbors(i)} - pool.seen)
+        around = sorted({j for i in best for j in space.neighbors(i)} - history.pool.seen)
         near = round(wanted * local) if wanted > 1 else int(rng.random() < local)
         chosen = _diverse(space, forest, describe, np.array(around, dtype=object), near, numbers)
-        pool.remove(chosen)
-        far = pool.some(_OFFERED, best)
+        history.pool.remove(chosen)
+        far = history.pool.some(_OFFERED, best)
         chosen += _diverse(space, forest, describe, far, wanted - len(chosen), numbers)
         if not chosen:
             return
-        pool.remove(chosen)
-        costs += yield list(chosen)
-        ids += chosen
+        yield from history.evaluate(chosen)
 
 
 class _Features:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunewright.budget import Clock
-from tunewright.optimizers.toolkit.candidates import Candidates
+from tunewright.optimizers.toolkit.history import History
 from tunewright.plan import Plan
 from tunewright.space import SearchSpace
 
@@ -52,23 +52,20 @@ def tpe(
         candidates: draws from the density of the good, for each proposal.
         width: how far a number's weight reaches in its list, as a standard deviation in places.
     """
-    pool = Candidates(space, rng)
+    history = History(space, rng)
     kernels = [_kernel(values, width) for values in space.parameters.values()]
     noise = np.random.default_rng(rng.getrandbits(64))
-    ids = list(dict.fromkeys(start))
-    ids += [i for i in space.spread(initial, rng) if i not in ids][: max(initial - len(ids), 0)]
-    pool.remove(ids)
-    costs = list((yield list(ids)))
+    yield from history.begin(start, initial)
     while True:
-        codes = space.codes_of(ids)
-        order = sorted(range(len(ids)), key=costs.__getitem__)
-        count = max(2, ceil(good * sum(cost < inf for cost in costs)))
+        codes = space.codes_of(history.ids)
+        order = history.ordered()
+        count = max(2, ceil(good * sum(cost < inf for cost in history.costs)))
         better = _log_densities(codes[order[:count]], kernels)
         worse = _log_densities(codes[order[count:]], kernels)
-        left = pool.all(near=[ids[k] for k in order[:3]])
+        left = history.pool.all(near=[history.ids[k] for k in order[:3]])
         if not len(left):
             return
-        place = space.codes_of(left.tolist()) if space.size > len(left) + len(ids) else space.codes[left]
+        place = space.codes_of(left.tolist()) if history.pool.left is None else space.codes[left]
         likely = np.sum([table[place[:, j]] for j, table in enumerate(better)], axis=0)
         ratio = likely - np.sum([table[place[:, j]] for j, table in enumerate(worse)], axis=0)
         chosen: list[int] = []
@@ -78,9 +75,7 @@ def tpe(
             best = int(top[np.argmax(ratio[top])])
             likely[best] = ratio[best] = -inf
             chosen.append(int(left[best]))
-        pool.remove(chosen)
-        costs += yield list(chosen)
-        ids += chosen
+        yield from history.evaluate(chosen)
 
 
 def _kernel(values: Sequence[object], width: float) -> npt.NDArray[np.float64]:

@@ -24,6 +24,11 @@ class Candidates:
         self.seen: set[int] = set()
         self._left = np.ones(space.size, dtype=bool) if space.size <= most else None
 
+    @property
+    def left(self) -> npt.NDArray[np.bool_] | None:
+        """For each id of a space that is offered whole whether it was not proposed yet; None for a large space."""
+        return self._left
+
     def remove(self, ids: Sequence[int]) -> None:
         """These are proposed."""
         self.seen.update(ids)
