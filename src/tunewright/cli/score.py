@@ -10,6 +10,7 @@ from typing import Any
 from tunewright.bench.contestant import Contestant, contestant
 from tunewright.bench.prepared import Prepared, prepare
 from tunewright.bench.published_table import score_published
+from tunewright.bench.race import race
 from tunewright.bench.score import ContestantScore, Request, Table, score_contestants
 from tunewright.bench.suite import Entry, Role, Suite, open_test, read_suite
 from tunewright.cli.options import positive_number, print_json, whole_number
@@ -61,6 +62,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="put X seconds on the tuning clock for each processor second of the optimizer",
     )
     parser.add_argument(
+        "--tune-hyperparameters",
+        action="store_true",
+        help="first race the declared hyper-parameters of each on the suite's train spaces; for other roles than train",
+    )
+    parser.add_argument(
+        "--tuning-runs",
+        type=whole_number,
+        default=DEFAULT_RUNS,
+        metavar="N",
+        help="runs of each race, the same for everyone (default: %(default)s)",
+    )
+    parser.add_argument(
         "--no-fractions", action="store_true", help="leave out the runs at fixed numbers of evaluations"
     )
     parser.add_argument(
@@ -81,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if closed:
         open_test(suite, entries, [each.label for each in contestants])
+    if options.tune_hyperparameters:
+        contestants = _raced(options, suite, entries, contestants)
     spaces = [(prepare(entry), entry.family) for entry in entries]
     if options.definition == "published":
         return _published(options, suite, [prepared for prepared, _ in spaces], contestants)
@@ -105,6 +120,36 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(suite, entries, table, spaces)
     return 0
+
+
+def _raced(
+    options: argparse.Namespace, suite: Suite, entries: tuple[Entry, ...], contestants: list[Contestant]
+) -> list[Contestant]:
+    """Each contestant with the hyper-parameters that won on train spaces."""
+    if any(entry.role is Role.TRAIN for entry in entries):
+        raise OptionError("--tune-hyperparameters tunes on train; score other spaces, such as --role selection")
+    spaces = []
+    for entry in suite.select([Role.TRAIN]):
+        prepared = prepare(entry)
+        if "unscorable" not in prepared.facts["baseline"]:
+            spaces.append((prepared, entry.family))
+    found = []
+    for each in contestants:
+        won = race(
+            each,
+            spaces,
+            runs=options.tuning_runs,
+            seed=options.seed,
+            jobs=options.jobs,
+            run_timeout_s=options.run_timeout,
+            on_done=_progress if sys.stderr.isatty() else None,
+        )
+        print(
+            f"{each.label}: {won.settings} settings raced with {won.runs} runs on train; won: {won.contestant.label}",
+            file=sys.stderr,
+        )
+        found.append(won.contestant)
+    return found
 
 
 def _published(options: argparse.Namespace, suite: Suite, spaces: list[Prepared], contestants: list[Contestant]) -> int:
