@@ -10,7 +10,7 @@ from typing import Any
 from tunewright.bench.contestant import Contestant, contestant
 from tunewright.bench.prepared import Prepared, prepare
 from tunewright.bench.published_table import score_published
-from tunewright.bench.race import race
+from tunewright.bench.race import DEFAULT_RUNS, race
 from tunewright.bench.score import ContestantScore, Request, Table, score_contestants
 from tunewright.bench.suite import Entry, Role, Suite, open_test, read_suite
 from tunewright.cli.options import positive_number, print_json, whole_number
