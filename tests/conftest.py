@@ -2,15 +2,19 @@
 
 import os
 import shutil
+import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tunewright.bench import foreign
 from tunewright.kernel.spec import Argument, Kernel, Measuring, Reference, Role, Use, Verification
 
+collect_ignore = ["stubs"]
+STUBS = Path(__file__).parent / "stubs"
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -92,3 +96,30 @@ def hostile(compiler: str) -> Callable[..., Kernel]:
         )
 
     return make
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Puts a stand-in for another tuner in the package's place; afterwards all is as before."""
+    used: list[str] = []
+
+    def loaded(package: str) -> list[str]:
+        return [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
+
+    def use(package: str) -> None:
+        for name in loaded(package):
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.syspath_prepend(STUBS)
+        used.append(package)
+        _forget()
+
+    yield use
+    for package in used:
+        for name in loaded(package):
+            del sys.modules[name]
+    _forget()
+
+
+def _forget() -> None:
+    foreign.method.cache_clear()
+    foreign.shared.cache_clear()

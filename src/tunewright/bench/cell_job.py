@@ -12,9 +12,15 @@ __all__ = ["prepare", "run"]
 
 
 def prepare(arguments: Mapping[str, Any]) -> None:
-    """Import numpy and load the space once for all children; in the keeper, so only our own code."""
+    """Import packages and load the space once for all children; in the keeper, so nobody's optimizer."""
     _ready()
-    _problem(arguments["folder"], arguments["name"], arguments["conditions"]["published"])
+    problem = _problem(arguments["folder"], arguments["name"], arguments["conditions"]["published"])
+    if arguments["kind"] != "tunewright":
+        from tunewright.bench.foreign import method, shared
+
+        shared(arguments["kind"], problem.space)
+        if ".py" not in arguments["target"]:
+            method(arguments["kind"], arguments["target"])
 
 
 def run(arguments: Mapping[str, Any], fds: Sequence[int]) -> None:

@@ -10,14 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tunewright.bench.foreign import FOREIGN, version
 from tunewright.errors import OptionError
 from tunewright.optimizers import names
 from tunewright.version import __version__
 
-__all__ = ["FOREIGN", "Contestant", "contestant"]
-
-FOREIGN = ("kernel_tuner", "pyatf", "opentuner", "optuna")
-"""Prefixes of other tuners, as in ``kernel_tuner:genetic_algorithm``."""
+__all__ = ["Contestant", "contestant"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -28,7 +26,7 @@ class Contestant:
 
     Attributes:
         label: as tables show it.
-        kind: ``tunewright``, or one of `FOREIGN`.
+        kind: ``tunewright``, or one of `tunewright.bench.foreign.FOREIGN`.
         target: an optimizer's name or file, or the foreign tuner's method.
         options: hyper-parameters.
         code: identity of its text, as far as it is known; results of other texts are not reused.
@@ -47,7 +45,7 @@ def contestant(text: str, options: Mapping[str, Any] | None = None) -> Contestan
     Hyper-parameters follow after commas: ``genetic,population=40,mutation=0.5``. No code is run or imported.
 
     Raises:
-        OptionError: no such optimizer or file.
+        OptionError: no such optimizer or file, a foreign tuner that is not installed.
 
     >>> contestant("genetic,population=40").options
     {'population': 40}
@@ -59,11 +57,7 @@ def contestant(text: str, options: Mapping[str, Any] | None = None) -> Contestan
     if prefix in FOREIGN:
         if not method:
             raise OptionError(f"{text!r}: name a method after {prefix}:")
-        file = Path(method.partition(".py")[0] + ".py") if ".py" in method else None
-        code = _digest([file.read_bytes()]) if file is not None and file.is_file() else ""
-        if file is not None and not code:
-            raise OptionError(f"optimizer file {str(file)!r} does not exist")
-        return Contestant(label, prefix, method, given, code)
+        return Contestant(label, prefix, *_foreign(prefix, method, given))
     if prefix.endswith(".py"):
         file = Path(prefix)
         if not file.is_file():
@@ -74,6 +68,24 @@ def contestant(text: str, options: Mapping[str, Any] | None = None) -> Contestan
         raise OptionError(f"unknown optimizer {target!r}; built in are {', '.join(names())}; or give a file")
     sources = [path.read_bytes() for path in sorted(_imports(_PACKAGE / "optimizers" / f"{target}.py"))]
     return Contestant(label, "tunewright", target, given, _digest([*sources, *_protocol()]))
+
+
+def _foreign(kind: str, method: str, options: Mapping[str, Any]) -> tuple[str, Mapping[str, Any], str]:
+    """Target, options and identity: of the package, of the bridge, and of a file that holds the method."""
+    parts = [version(kind).encode(), *(path.read_bytes() for path in _bridge(kind))]
+    path, suffix, name = method.partition(".py")
+    if suffix:
+        file = Path(path + suffix)
+        if not file.is_file():
+            raise OptionError(f"optimizer file {str(file)!r} does not exist")
+        method = f"{file.resolve()}{name}"
+        parts.append(file.read_bytes())
+    return method, options, _digest(parts)
+
+
+def _bridge(kind: str) -> list[Path]:
+    here = Path(__file__).parent
+    return [here / f"{name}.py" for name in ("foreign", "simulate", kind)]
 
 
 def _options(text: str, pairs: list[str]) -> dict[str, Any]:

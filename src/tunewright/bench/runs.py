@@ -22,7 +22,7 @@ class Run:
     Attributes:
         ids: distinct configurations in the order of evaluation.
         observed: the costs that the optimizer saw, where these are not the recorded ones; else None.
-        repeats: proposals that were answered from memory.
+        repeats: proposals that were answered from memory, or of a foreign tuner's no valid configuration either.
         stopped: why it ended.
         cpu_s: processor seconds of the whole run, nearly all of them the optimizer's.
         charged_s: those of them that were put on the tuning clock before each evaluation, or None.

@@ -1,11 +1,11 @@
-"""One optimizer's run on a prepared space: costs from memory, seconds from the recording."""
+"""One contestant's run on a prepared space: costs from memory, seconds from the recording."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tunewright.bench import foreign
 from tunewright.bench.prepared import Prepared
 from tunewright.bench.runs import Run
 from tunewright.budget import Budget, Clock
-from tunewright.measure import Measurement, Objective, Status
+from tunewright.measure import Measurement, Objective, Status, Stopped
 from tunewright.optimizers import load
 from tunewright.plan import Optimizer, Plan, drive
 from tunewright.space import SearchSpace
@@ -64,11 +65,10 @@ def make_run(problem: Problem, request: Mapping[str, Any], number: int) -> Run:
         number: of the run.
 
     Raises:
-        OptionError: a hyper-parameter that does not fit.
+        OptionError: a hyper-parameter that does not fit; a foreign tuner or method that is not there.
         OptimizerError: an optimizer's file that holds none.
     """
     conditions = request["conditions"]
-    optimizer = load(request["target"])
     seed = run_seed(conditions["seed"], problem.prepared.name, number)
     measurements, deal = problem.measurements, None
     if conditions["shuffled"]:
@@ -77,31 +77,55 @@ def make_run(problem: Problem, request: Mapping[str, Any], number: int) -> Run:
     answer: _Recorded = _Recorded(measurements)
     if conditions["noise"]:
         answer = _Noisy(measurements, problem.prepared, deal, random.Random(f"{seed}/noise"))
-    meter = _Meter() if conditions["charge"] else None
+    budget = Budget(conditions["evaluations"], conditions["seconds"])
+    play = _ours if request["kind"] == "tunewright" else _foreign
+    run = play(problem, request, answer, budget, seed)
+    if not conditions["noise"]:
+        run = replace(run, observed=None)
+    if deal is not None:  # the recorded configurations whose costs were dealt out
+        run = replace(run, ids=deal[run.ids].astype(np.int32))
+    return run
+
+
+def _ours(problem: Problem, request: Mapping[str, Any], answer: _Recorded, budget: Budget, seed: str) -> Run:
+    """Drive an optimizer of the protocol."""
+    optimizer = load(request["target"])
+    charge = request["conditions"]["charge"]
+    meter = _Meter() if charge else None
     if meter is not None:
-        answer, optimizer = _Charging(answer, meter, conditions["charge"]), meter.around(optimizer)
+        answer, optimizer = _Charging(answer, meter, charge), meter.around(optimizer)
     start = time.process_time()
     outcome = drive(
-        optimizer,
-        problem.space,
-        answer,
-        _OBJECTIVE,
-        Budget(conditions["evaluations"], conditions["seconds"]),
-        random.Random(seed),
-        options=request["options"],
+        optimizer, problem.space, answer, _OBJECTIVE, budget, random.Random(seed), options=request["options"]
     )
     spent = time.process_time() - start
-    ids = np.array([trial.id for trial in outcome.trials], dtype=np.int32)
-    if deal is not None:
-        ids = deal[ids].astype(np.int32)  # the recorded configuration whose cost was dealt out
     return Run(
-        ids=ids,
-        observed=np.array([trial.cost for trial in outcome.trials]) if conditions["noise"] else None,
+        ids=np.array([trial.id for trial in outcome.trials], dtype=np.int32),
+        observed=np.array([trial.cost for trial in outcome.trials]),
         repeats=outcome.repeats,
         stopped=outcome.stopped.value,
         cpu_s=spent,
-        charged_s=None if meter is None else np.array(meter.charged[: len(ids)]),
+        charged_s=None if meter is None else np.array(meter.charged[: len(outcome.trials)]),
         failure="" if outcome.failure is None else str(outcome.failure),
+    )
+
+
+def _foreign(problem: Problem, request: Mapping[str, Any], answer: _Recorded, budget: Budget, seed: str) -> Run:
+    """Let another tuner play."""
+    foreign.method(request["kind"], request["target"]), foreign.shared(request["kind"], problem.space)  # not timed
+    charge = request["conditions"]["charge"]
+    simulation = foreign.Simulation(problem.space, answer.measure, budget, charge)
+    start = time.process_time()
+    failure = foreign.play(request["kind"], request["target"], request["options"], simulation, seed)
+    spent = time.process_time() - start
+    return Run(
+        ids=np.array(list(simulation.known), dtype=np.int32),
+        observed=np.array(list(simulation.known.values())),
+        repeats=simulation.repeats,
+        stopped=(simulation.stopped or Stopped.FINISHED).value,
+        cpu_s=spent,
+        charged_s=np.array(simulation.charged) if charge else None,
+        failure=failure,
     )
 
 

@@ -1,0 +1,13 @@
+"""Errors."""
+
+
+class StopCriterionReached(Exception):
+    """The budget is spent."""
+
+
+class InvalidConfig(str):
+    """Not allowed."""
+
+
+class RuntimeFailedConfig(str):
+    """Failed."""

@@ -1,0 +1,5 @@
+"""Logging."""
+
+
+def init_logging():
+    raise AssertionError("writes a file")

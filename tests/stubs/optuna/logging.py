@@ -1,0 +1,7 @@
+"""Logging."""
+
+ERROR = 40
+
+
+def set_verbosity(level):
+    pass

@@ -1,0 +1,5 @@
+"""Techniques."""
+
+from .auc_bandit import AUCBandit
+
+__all__ = ["AUCBandit"]

@@ -1,0 +1,5 @@
+"""Techniques that number configurations."""
+
+
+class SearchTechnique1D:
+    """Base class."""

@@ -1,0 +1,5 @@
+"""The error of failed configurations."""
+
+
+class CostFunctionError(BaseException):
+    """Failed."""
