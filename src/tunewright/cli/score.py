@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from pathlib import Path
 from typing import Any
 
 from tunewright.bench.contestant import Contestant, contestant
@@ -15,6 +16,7 @@ from tunewright.bench.score import ContestantScore, Request, Table, score_contes
 from tunewright.bench.suite import Entry, Role, Suite, open_test, read_suite
 from tunewright.cli.options import positive_number, print_json, whole_number
 from tunewright.errors import OptionError
+from tunewright.report.scoreboard import scoreboard
 
 __all__ = ["add_arguments", "run"]
 
@@ -79,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-timeout", type=positive_number, default=120.0, metavar="S", help="wall seconds a run (default: 120)"
     )
+    parser.add_argument("--report", metavar="FILE", help="also write one self-contained HTML page")
     parser.add_argument("--json", action="store_true", help="print one JSON object to standard output")
 
 
@@ -115,6 +118,9 @@ def run(options: argparse.Namespace) -> int:
         run_timeout_s=options.run_timeout,
         on_done=_progress if sys.stderr.isatty() else None,
     )
+    if options.report:
+        command = "tunewright " + " ".join(["score", *options.optimizers, "--suite", options.suite])
+        Path(options.report).write_text(scoreboard(suite, table, command), "utf-8")
     if options.json:
         print_json(as_data(suite, entries, table))
     else:

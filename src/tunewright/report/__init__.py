@@ -1,0 +1,1 @@
+"""Pages made from results; nothing is computed here that was not handed over."""
