@@ -213,7 +213,7 @@ def program(folder: Path, text: str) -> Kernel:
     )  # fmt: skip
 
 
-def test_a_program_that_hangs_is_ended_at_the_deadline(tmp_path: Path) -> None:
+def test_u110_a_program_that_hangs_is_ended_at_the_deadline(tmp_path: Path) -> None:
     kernel = program(tmp_path, "[ $1 = 2 ] && sleep 300\necho $1\n")
     with in_time():
         run = tune(kernel, optimizer=one_after_another, deadline_s=3.0)

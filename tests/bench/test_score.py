@@ -8,7 +8,7 @@ import pytest
 
 from tunewright.bench.cell import Cell, Conditions, run_cells
 from tunewright.bench.contestant import contestant
-from tunewright.bench.exact import fraction_of_optimum, score, trajectory
+from tunewright.bench.exact import best_so_far, fraction_of_optimum, score, trajectory
 from tunewright.bench.prepared import Prepared, prepare
 from tunewright.bench.runs import Run
 from tunewright.bench.score import Request, score_contestants
@@ -90,6 +90,17 @@ def test_processor_time_can_be_put_on_the_clock(prepared: Prepared) -> None:
     [charged] = runs_of("ridge", prepared, 1, evaluations=20, seconds=None, charge=1000.0)
     assert charged.charged_s is not None
     assert trajectory(prepared, charged).end_s > trajectory(prepared, free).end_s + charged.charged_s.sum() / 2
+
+
+def test_u171_runs_of_unequal_length_keep_what_they_found_and_the_baseline_is_computed(prepared: Prepared) -> None:
+    base = prepared.baseline
+    works = np.flatnonzero(np.isfinite(prepared.costs))
+    long, short = Run(works.astype(np.int32)), Run(works[:3].astype(np.int32))
+    full, early = (trajectory(prepared, run) for run in (long, short))
+    assert early.end_s < base.end_s < full.end_s
+    kept = best_so_far(early, np.array([base.end_s]))[0]
+    assert kept == prepared.costs[works[:3]].min()
+    assert np.isfinite(score(base, [full, early])).all()
 
 
 @pytest.mark.parametrize(("optimum", "value", "fraction"), [(2.0, 4.0, 0.5), (-4.0, -2.0, 0.5), (2.0, np.inf, 0.0)])
