@@ -31,6 +31,7 @@ COMMANDS = {
     "replay": "run an optimizer against a recorded space",
     "suite": "look suites of recorded spaces over, or disguise one",
     "score": "compare optimizers on the spaces of a suite",
+    "export": "write an optimizer as a strategy for Kernel Tuner",
     "check": "look a recording over: repairs, suspicions, what it holds",
     "convert": "turn a recording into another format",
     "doctor": "show what this machine offers: compilers, isolation, timer, noise",
