@@ -222,10 +222,13 @@ def method(kind: str, target: str) -> Any:
     """A tuner's method, loaded once for a process: what importing draws at random is no part of a run.
 
     Raises:
-        OptionError: the tuner is not installed, or has no such method.
+        OptionError: the tuner is not installed, has no such method, or lacks a package that the method needs.
     """
     with _quiet():
-        return bridge(kind).load(target)
+        try:
+            return bridge(kind).load(target)
+        except ImportError as error:
+            raise OptionError(f"{kind}:{target} needs what is not installed: {error}") from error
 
 
 def play(kind: str, target: str, options: Mapping[str, Any], simulation: Simulation, seed: str) -> str:
@@ -242,7 +245,7 @@ def play(kind: str, target: str, options: Mapping[str, Any], simulation: Simulat
         What failed, empty if nothing did.
 
     Raises:
-        OptionError: not installed, no such method, or an option that does not fit.
+        OptionError: something is not installed, no such method, or an option that does not fit.
     """
     chosen, common = method(kind, target), shared(kind, simulation.space)
     with _quiet(), seeded(seed) as number:
@@ -252,6 +255,8 @@ def play(kind: str, target: str, options: Mapping[str, Any], simulation: Simulat
             pass
         except OptionError:
             raise
+        except ImportError as error:
+            raise OptionError(f"{kind}:{target} needs what is not installed: {error}") from error
         except (Exception, SystemExit) as error:
             return f"{kind}:{target} raised {type(error).__name__}: {error}"
     return ""
