@@ -19,6 +19,7 @@ from tunewright.kernel import LANGUAGES, Kernel, Role
 from tunewright.leaders import measure_leaders
 from tunewright.measure import Decision, Status, Stopped, Task, Trial, TuningRun
 from tunewright.optimizers import hyperparameters, load
+from tunewright.optimizers.catalogue import hyperparameter_values
 from tunewright.plan import Optimizer, Outcome, Plan, drive
 from tunewright.records import RecordedSpace, Store
 from tunewright.runners.derived import DerivingRunner
@@ -252,8 +253,12 @@ def _resolve(optimizer: str | Optimizer, options: Mapping[str, Any] | None) -> t
     if unknown := sorted(set(options or ()) - known.keys()):
         listed = ", ".join(f"{key}={value}" for key, value in known.items()) or "none"
         raise OptionError(f"optimizer {name!r} has no option {', '.join(unknown)}; it has {listed}")
+    choices = hyperparameter_values(optimizer) if isinstance(optimizer, str) else {}
     for key, value in (options or {}).items():
         _check_option(name, key, value, known[key])
+        if isinstance(value, str) and value not in choices.get(key, (value,)):
+            listed = ", ".join(str(choice) for choice in choices[key])
+            raise OptionError(f"option {key} of optimizer {name!r} must be one of {listed}, not {value!r}")
     return name, function
 
 

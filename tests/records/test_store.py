@@ -140,7 +140,7 @@ def killed_while_measuring(store: Store, key: str) -> None:
     store._db.execute("UPDATE measurement SET pid = 4000000 WHERE state = 'started'")
 
 
-def test_u029_u085_u103_u109_what_took_its_process_down_is_tried_once_more_and_then_called_a_crash(store: Store) -> None:
+def test_u029_u085_u103_u109_what_took_its_process_down_is_tried_once_more_then_called_a_crash(store: Store) -> None:
     key = store.task(TASK)
     killed_while_measuring(store, key)
     assert store.find(key, {"x": 1}) is None

@@ -15,6 +15,7 @@ from tunewright.bench.campaign import collect_runs
 from tunewright.bench.cell import Conditions
 from tunewright.bench.contestant import Contestant
 from tunewright.bench.exact import score, trajectory
+from tunewright.bench.foreign import hyperparameter_values as foreign_values
 from tunewright.bench.prepared import Prepared
 from tunewright.bench.statistics import FLOOR, family_mean
 from tunewright.errors import OptionError
@@ -56,7 +57,7 @@ def declared_values(contestant: Contestant) -> Mapping[str, Sequence[Any]]:
         OptionError: a file whose HYPERPARAMETERS cannot be read as plain values.
     """
     if contestant.kind != "tunewright":
-        return {}
+        return foreign_values(contestant.kind, contestant.target)
     path = Path(contestant.target.rpartition(":")[0] if ".py:" in contestant.target else contestant.target)
     if path.suffix != ".py":
         return hyperparameter_values(contestant.target)

@@ -55,8 +55,8 @@ def hyperparameter_values(name: str) -> dict[str, tuple[object, ...]]:
         OptionError: no such optimizer or file.
         OptimizerError: as for `load`; or the constant names what is no option, or lists no values.
 
-    >>> hyperparameter_values("local_search")
-    {'neighborhood': ('single', 'step', 'box')}
+    >>> hyperparameter_values("local_search")["neighborhood"]
+    ('single', 'step', 'box')
     """
     module, function = _find(name)
     declared = getattr(module, "HYPERPARAMETERS", {})
